@@ -1,0 +1,49 @@
+"""`m3` and `python -m m3_memory`: the MCP server if no command is named, else the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from m3_memory.launch import Launch, read_launch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from m3_memory.app import App
+    from m3_memory.surfaces.session import Session
+
+
+def main() -> int:
+    """Does what this process's arguments ask for; returns its exit code."""
+    launch, command = read_launch(sys.argv[1:])
+    if not command:
+        _serve(launch)
+    from m3_memory.surfaces.cli.main import Doors, run
+
+    return run(launch, command, Doors(_open_session, _work_once))
+
+
+def _serve(launch: Launch) -> None:
+    from m3_memory.surfaces.mcp.serve import serve
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write("m3: waiting for an MCP client on standard input; m3 --help tells the commands\n")
+    serve(launch, _open_session)
+
+
+def _open_session(launch: Launch) -> Session:
+    from m3_memory.surfaces.session import open_session
+
+    return open_session(launch)
+
+
+def _work_once(app: App) -> Mapping[str, Any]:
+    from m3_memory.surfaces.worker.loop import run_once
+
+    return run_once(app)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

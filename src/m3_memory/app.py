@@ -1,0 +1,158 @@
+"""The composition root: from the settings to what one call may use.
+
+It knows no tool, so that whoever only needs a context loads none.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from typing import TYPE_CHECKING
+
+from m3_memory.config import host_environment, is_unexpanded, make_home
+from m3_memory.context import Context
+from m3_memory.inference.source import open_embedder
+from m3_memory.kernel.caller import Caller
+from m3_memory.kernel.clock import SystemClock
+from m3_memory.kernel.ids import new_id
+from m3_memory.place import Place, find_place, is_named
+from m3_memory.storage import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from m3_memory.config import HostEnvironment, Settings
+    from m3_memory.kernel.clock import Clock
+    from m3_memory.launch import Launch
+    from m3_memory.storage.database import Database, Reader, Writer
+    from m3_memory.storage.dialect import Dialect
+
+UNKNOWN_AGENT = "unknown"
+_LONGEST_AGENT = 64
+_LONGEST_SESSION_ID = 200
+_NOT_IN_AGENTS = re.compile(r"[^\w.@-]+")
+
+
+class App:
+    """One process's use of one installation. The store is opened by the first call that needs it."""
+
+    def __init__(self, settings: Settings, clock: Clock, host: HostEnvironment) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.embedder = open_embedder(settings.embedder)
+        self.database = _LazyDatabase(self._open_store)
+        self._host = host
+        self._conversation_id = _session_id(host) or new_id(clock.now())
+        self._places: dict[tuple[str, ...], Place] = {}
+
+    @classmethod
+    def open(cls, settings: Settings, clock: Clock | None = None) -> App:
+        """An app for these settings; nothing is read or written yet."""
+        return cls(settings, clock or SystemClock(), host_environment())
+
+    def caller_for(
+        self, launch: Launch, client_name: str = "", roots: Callable[[], tuple[str, ...]] = tuple
+    ) -> tuple[Caller, tuple[str, ...]]:
+        """Who is asking, and what the answer should say about how that was found.
+
+        `client_name` and `roots` are the client's; roots are asked for only if nothing else names a project.
+        Raises InvalidArgument for a `--project` that can be no name.
+        """
+        place = self._place(launch.project, roots)
+        agent_id, notices = _agent(launch.agent, client_name)
+        caller = Caller(
+            user_id=self.settings.user_id,
+            agent_id=agent_id,
+            conversation_id=self._conversation_id,
+            project=place.project,
+            surface=launch.surface,
+        )
+        return caller, notices + place.notices
+
+    def context(
+        self,
+        caller: Caller,
+        notices: tuple[str, ...] = (),
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Context:
+        """What one call of this caller may use, from now until the settings' time is up."""
+        return Context(
+            caller=caller,
+            database=self.database,
+            embedder=self.embedder,
+            clock=self.clock,
+            settings=self.settings,
+            deadline=self.clock.monotonic() + self.settings.timeout_seconds,
+            cancelled=cancelled,
+            notices=notices,
+        )
+
+    def close(self) -> None:
+        """Closes the store if it was opened."""
+        self.database.close()
+
+    def _place(self, requested: str, roots: Callable[[], tuple[str, ...]]) -> Place:
+        """A place once found stays, also when its folder goes away under a running process."""
+        offered = () if is_named(requested, self._host) else roots()
+        if offered not in self._places:
+            self._places[offered] = find_place(requested, self._host, offered)
+        return self._places[offered]
+
+    def _open_store(self) -> Database:
+        if not self.settings.database_url:
+            make_home(self.settings.home)
+        durable = self.settings.durability == "full"
+        return open_database(self.settings.store, self.clock, durable=durable)
+
+
+class _LazyDatabase:
+    """A store that is opened when first read or written; an opening that failed is tried again."""
+
+    def __init__(self, open_store: Callable[[], Database]) -> None:
+        self._open_store = open_store
+        self._lock = threading.Lock()
+        self._store: Database | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.opened().dialect
+
+    def read(self, user_id: str) -> AbstractContextManager[Reader]:
+        return self.opened().read(user_id)
+
+    def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
+        return self.opened().write(user_id, timeout_seconds)
+
+    def opened(self) -> Database:
+        """The store itself. Raises what opening it raises."""
+        with self._lock:
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
+
+    def close(self) -> None:
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+            self._store = None
+
+
+def _agent(requested: str, client_name: str) -> tuple[str, tuple[str, ...]]:
+    """The agent's id and notices: the launch's name, else the client's, in one spelling of each."""
+    unexpanded = is_unexpanded(requested)
+    notices = (f"--agent holds a variable that was not replaced ({requested}); it counts as absent",)
+    named = "" if unexpanded else _agent_id(requested)
+    return named or _agent_id(client_name) or UNKNOWN_AGENT, notices if unexpanded else ()
+
+
+def _agent_id(name: str) -> str:
+    folded = unicodedata.normalize("NFC", name).strip().lower()
+    return _NOT_IN_AGENTS.sub("-", folded).strip("-")[:_LONGEST_AGENT]
+
+
+def _session_id(host: HostEnvironment) -> str:
+    given = host.session_id.strip()
+    usable = given.isprintable() and len(given) <= _LONGEST_SESSION_ID and not is_unexpanded(given)
+    return given if usable else ""

@@ -1,0 +1,171 @@
+"""The one call every surface makes: a tool's name and arguments in, an outcome out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from typing import Annotated, Any, Protocol, cast, runtime_checkable
+
+from m3_memory.catalog.conversion import convert, convert_arguments, shown
+from m3_memory.catalog.registry import Catalog
+from m3_memory.catalog.schema import Compat, shape_of
+from m3_memory.catalog.tool import Effect, Parameter, Tool
+from m3_memory.context import Context
+from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, NotDispatchable, UnknownStore
+
+DEFAULT_TIMEOUT_SECONDS = 30.0
+MAX_TIMEOUT_SECONDS = 300.0
+
+COMMON_PARAMETERS = tuple(
+    Parameter(name, shape_of(hint), required=False, compat=True)
+    for name, hint in {
+        "timeout": Annotated[float, Compat("seconds the call may take; 30, at most 300", minimum=0.001)],
+        "store": Annotated[str, Compat("the store to use; only main exists, which an empty text names too")],
+        "database": Annotated[str, Compat("refused: no call chooses a database")],
+    }.items()
+)
+"""Arguments that every tool accepts and no schema advertises."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to. On failure `structured` is None and `text` is the JSON {code, message, hint}."""
+
+    structured: dict[str, Any] | None
+    text: str
+    error: M3Error | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.error is not None
+
+
+@runtime_checkable
+class _WithHeadline(Protocol):
+    def headline(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    structured: dict[str, Any]
+    text: str
+
+
+def dispatch(catalog: Catalog, context: Context, name: str, arguments: Mapping[str, object]) -> Outcome:
+    """Runs a tool for the context's caller; never raises for anything the call or the tool did.
+
+    Arguments are converted without loss or refused by name. A reading tool gets a context that can't write;
+    an operating one needs an operator. `text` is the result's headline, if it has one, and then the same
+    facts as `structured`, as compact JSON. An unexpected exception becomes the code `internal`; its traceback
+    goes to the log and nowhere else.
+    """
+    try:
+        answer = _answer(catalog, context, catalog.find(name), arguments)
+    except M3Error as error:
+        return Outcome(
+            None, _compact({"code": error.code, "message": error.message, "hint": error.hint}), error
+        )
+    return Outcome(answer.structured, answer.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundTools:
+    """The catalog in one call's context, and with no more rights than it has."""
+
+    catalog: Catalog
+    context: Context
+
+    def run(self, name: str, arguments: dict[str, Any], *, dry_run: bool = False) -> Any:
+        tool = self.catalog.find(name)
+        if not tool.dispatchable:
+            raise NotDispatchable(f"{tool.name} is not run through another tool", "call it by its own name")
+        if dry_run:
+            _prepared(self.context, tool, arguments)
+            return None
+        return _answer(self.catalog, self.context, tool, arguments).structured
+
+    def domains(self) -> list[tuple[str, str, int]]:
+        return self.catalog.domains()
+
+    def schemas(self, domain: str) -> list[dict[str, Any]]:
+        return self.catalog.schemas(domain)
+
+    def essentials(self) -> list[str]:
+        return [tool.name for tool in self.catalog.essentials]
+
+
+def _answer(catalog: Catalog, context: Context, tool: Tool, arguments: Mapping[str, object]) -> _Answer:
+    permitted, values = _prepared(context, tool, arguments)
+    bound = replace(permitted, tools=_BoundTools(catalog, permitted))
+    try:
+        result = tool.function(bound, **values)
+        structured = _plain_object(result)
+        headline = f"{result.headline()}\n" if isinstance(result, _WithHeadline) else ""
+        return _Answer(structured, headline + _compact(structured))
+    except M3Error:
+        raise
+    except Exception:
+        _log.exception("%s failed", tool.name)
+        raise M3Error(f"{tool.name} failed unexpectedly", "the details are in the log on stderr") from None
+
+
+def _prepared(
+    context: Context, tool: Tool, arguments: Mapping[str, object]
+) -> tuple[Context, dict[str, object]]:
+    """The context the tool may have, and its converted arguments: all that is checked before a call."""
+    if tool.effect is Effect.OPERATE and not context.caller.is_operator:
+        raise NeedsOperator(f"{tool.name} is an operator's", "ask the operator to do it")
+    common = {
+        parameter.name: convert(parameter, arguments.get(parameter.name)) for parameter in COMMON_PARAMETERS
+    }
+    own = {name: value for name, value in arguments.items() if name not in common}
+    _check_store(common)
+    values = convert_arguments(tool.name, tool.parameters, own)
+    timed = replace(context, deadline=_deadline(context, common["timeout"]))
+    return (timed.reading() if tool.effect is Effect.READ else timed), values
+
+
+def _check_store(common: Mapping[str, object]) -> None:
+    if common["database"]:
+        raise InvalidArgument(
+            "no call chooses a database", "leave database out; store names a declared store"
+        )
+    if common["store"] not in (None, "", "main"):
+        raise UnknownStore(f"there is no store {shown(common['store'])}", "leave store out, or give main")
+
+
+def _deadline(context: Context, timeout: object) -> float:
+    seconds = min(timeout, MAX_TIMEOUT_SECONDS) if isinstance(timeout, float) else DEFAULT_TIMEOUT_SECONDS
+    return min(context.deadline, context.clock.monotonic() + seconds)
+
+
+def _plain_object(result: object) -> dict[str, Any]:
+    found = _plain(result)
+    if not isinstance(found, dict):
+        raise TypeError("a tool's result is an object")
+    return cast("dict[str, Any]", found)
+
+
+def _plain(value: object) -> object:
+    """JSON values of a result: members of a dataclass that are None are left out, all else is kept."""
+    match value:
+        case Enum():
+            return value.value
+        case dict():
+            return {str(key): _plain(item) for key, item in cast("dict[object, object]", value).items()}
+        case list() | tuple():
+            return [_plain(item) for item in cast("list[object]", value)]
+        case _ if is_dataclass(value):
+            members = ((member.name, cast(object, getattr(value, member.name))) for member in fields(value))
+            return {name: _plain(item) for name, item in members if item is not None}
+        case _:
+            return value
+
+
+def _compact(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,99 @@
+"""The types of tools' parameters, each described and bounded once.
+
+A tool narrows a description by annotating again: `Annotated[MemoryId, Param("the memory to replace")]`.
+
+What every parameter accepts, whatever its type: null stands for an argument left out; numbers, booleans,
+objects and lists may come as text that loses nothing (`"8"`, `8.0`, `"true"`, `"[1, 2]"`). The empty text,
+which old clients send for what they leave out, is absence for choices, objects and lists; for other text
+it is passed on, and the tool's default is `""` where it means absence.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from m3_memory.catalog.schema import Compat, Param
+from m3_memory.errors import InvalidContent, InvalidId, InvalidMetadata, InvalidTime
+from m3_memory.kernel.caller import Scope
+from m3_memory.kernel.interval import ACCEPTED_FORMS
+from m3_memory.kernel.limits import checked_metadata
+from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
+
+__all__ = [
+    "Compat",
+    "Content",
+    "Importance",
+    "Label",
+    "Limit",
+    "MemoryId",
+    "MemoryIdOrPrefix",
+    "MemoryScope",
+    "MemoryType",
+    "Metadata",
+    "Param",
+    "Query",
+    "SearchMode",
+    "Switch",
+    "Timestamp",
+    "Title",
+    "TypeFilter",
+]
+
+Query = Annotated[str, Param("what to look for", visible_text=True)]
+
+Limit = Annotated[int, Param("how many at most", minimum=1, maximum=100)]
+
+Timestamp = Annotated[str, Param("moment, ISO 8601", error=InvalidTime, expected=f"text: {ACCEPTED_FORMS}")]
+"""As the caller wrote it; `kernel.interval.parse_time` reads it."""
+
+MemoryId = Annotated[str, Param("full id", error=InvalidId, expected="a full id, as text")]
+
+MemoryIdOrPrefix = Annotated[
+    str,
+    Param("id, or its first 8 characters or more", error=InvalidId, expected="an id or its start, as text"),
+]
+
+Content = Annotated[str, Param("the statement, up to 50,000 characters", error=InvalidContent)]
+
+Title = Annotated[str, Param("short title", error=InvalidContent)]
+
+Metadata = Annotated[
+    dict[str, Any],  # JsonValue names itself, which only resolves in modules that import it
+    Param("labels of yours; never identity or trust", error=InvalidMetadata, parse=checked_metadata),
+]
+
+MemoryScope = Annotated[
+    Scope,
+    Param(
+        "who finds it: agent = this project, session, user = everywhere", choices=("agent", "session", "user")
+    ),
+]
+
+MemoryType = Annotated[
+    str,
+    Param(
+        "fact, decision, preference, procedure, note, task …; auto",
+        choices=(AUTO_TYPE, *MEMORY_TYPES),
+        hidden_choices=True,
+    ),
+]
+
+TypeFilter = Annotated[str, Param("only this type", choices=MEMORY_TYPES, hidden_choices=True)]
+
+Importance = Annotated[float, Param("0 to 1", minimum=0, maximum=1, absent=("-1", "-1.0"))]
+"""-1, which old clients send to leave or inherit it, is absence: the tool's default is None there."""
+
+SearchMode = Annotated[
+    str,
+    Param(
+        "by words and meaning, or one",
+        choices=("hybrid", "keyword", "vector"),
+        aliases=(("semantic", "vector"),),
+    ),
+]
+
+Label = Annotated[str, Param()]
+"""Free text of a tool's own: annotate it again with its description."""
+
+Switch = Annotated[bool, Param()]
+"""A yes or no of a tool's own: annotate it again with its description."""

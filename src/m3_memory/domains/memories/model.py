@@ -1,0 +1,306 @@
+"""What the memories slice takes and gives: frozen values, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from m3_memory.kernel.clock import FOREVER
+from m3_memory.kernel.interval import shown
+
+
+class WriteStatus(StrEnum):
+    CREATED = "created"
+    DUPLICATE = "duplicate"
+    SUPERSEDING = "superseding"
+    DISPUTED = "disputed"
+    CANDIDATE = "candidate"
+
+
+class VectorStatus(StrEnum):
+    READY = "ready"
+    PENDING = "pending"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """A statement as a caller gives it: unchecked text, dates as written, empty where nothing was said."""
+
+    content: str
+    type: str
+    title: str = ""
+    metadata: object = None
+    scope: str = ""
+    importance: float = 0.5
+    source: str = "agent"
+    valid_from: str = ""
+    valid_to: str = ""
+    refresh_on: str = ""
+    refresh_reason: str = ""
+    conversation_id: str = ""
+    variant: str = ""
+    embed: bool = True
+    embed_text: str = ""
+    model_id: str = ""
+    reassert: bool = False
+    auto_classify: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vectors of a text's first windows in one space. `missing` windows are left to a job."""
+
+    space: tuple[str, str, int, str] | None = None
+    vectors: tuple[bytes, ...] = ()
+    missing: int = 0
+    status: VectorStatus = VectorStatus.NONE
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A checked statement, ready to be stored: secrets out, text analysed, vectors computed."""
+
+    type: str
+    title: str
+    content: str
+    content_hash: str
+    normal_hash: str
+    metadata: str
+    scope: str
+    conversation_id: str
+    source: str
+    model_id: str
+    variant: str
+    importance: float
+    valid_from: str
+    valid_to: str
+    refresh_on: str
+    refresh_reason: str
+    embed: bool
+    embed_text: str
+    tokens: tuple[str, ...]
+    reassert: bool = False
+    vectors: Vectors = field(default_factory=Vectors)
+    warnings: tuple[str, ...] = ()
+
+    def starting(self, store_time: str) -> Draft:
+        """The same draft, holding from the moment of writing where the caller named no start."""
+        return self if self.valid_from else replace(self, valid_from=store_time)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One stored version of a memory (a row of memory_items)."""
+
+    item: int
+    memory_id: str
+    version: int
+    type: str
+    title: str
+    content: str
+    content_hash: str
+    normal_hash: str
+    metadata: str
+    scope: str
+    audience: int
+    agent_id: str
+    circle: str
+    project: str
+    conversation_id: str
+    source: str
+    model_id: str
+    variant: str
+    embed: bool
+    embed_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """That a version holds: one row of memory_validity."""
+
+    belief: int
+    memory_id: str
+    item: int
+    version: int
+    valid_from: str
+    valid_to: str
+    recorded_from: str
+    recorded_to: str
+    trust_state: str
+    expires_at: str
+    audience: int
+    type: str
+    agent_id: str
+    conversation_id: str
+    variant: str
+    opened_by: int
+    closed_by: int | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.recorded_to == FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What ranks, reminds or protects, per memory id."""
+
+    importance: float = 0.5
+    pinned: bool = False
+    refresh_on: str = ""
+    refresh_reason: str = ""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    id: str
+    content: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """The answer to a write."""
+
+    id: str
+    status: WriteStatus
+    superseded: list[str] = field(default_factory=list[str])
+    conflicts: list[Conflict] = field(default_factory=list[Conflict])
+    vector: VectorStatus = VectorStatus.NONE
+    warnings: list[str] = field(default_factory=list[str])
+    type: str | None = None
+    review_id: str | None = None
+
+    def headline(self) -> str:
+        match self.status:
+            case WriteStatus.DUPLICATE:
+                return f"Duplicate of: {self.id}"
+            case WriteStatus.SUPERSEDING:
+                return f"Superseded {', '.join(self.superseded)} -> Created: {self.id}"
+            case _:
+                return f"Created: {self.id}"
+
+
+@dataclass(frozen=True)
+class ChangeResult:
+    """The answer to an update, a delete or a restore."""
+
+    id: str
+    status: str
+    version: int
+    changed: list[str] = field(default_factory=list[str])
+    vector: VectorStatus | None = None
+    warnings: list[str] = field(default_factory=list[str])
+
+    def headline(self) -> str:
+        return f"{_CHANGED.get(self.status, self.status.capitalize())}: {self.id}"
+
+
+_CHANGED = {"deleted": "Soft-deleted"}
+
+
+@dataclass(frozen=True)
+class MemoryRecord:
+    """One memory as reads show it. Absent fields have nothing to say."""
+
+    id: str
+    version: int
+    type: str
+    title: str
+    content: str
+    metadata: dict[str, Any]
+    scope: str
+    agent_id: str
+    source: str
+    importance: float
+    pinned: bool
+    trust_state: str
+    actionable: str
+    valid_from: str
+    recorded_at: str
+    valid_to: str | None = None
+    expires_at: str | None = None
+    conversation_id: str | None = None
+    project: str | None = None
+    model_id: str | None = None
+    variant: str | None = None
+    refresh_on: str | None = None
+    refresh_reason: str | None = None
+    stale: bool | None = None
+
+
+@dataclass(frozen=True)
+class GetResult:
+    """The answer to memory_get: the memory, or why it is not current."""
+
+    id: str
+    status: str
+    scope: str
+    state: str | None = None
+    since: str | None = None
+    successor: str | None = None
+    memory: MemoryRecord | None = None
+
+    def headline(self) -> str:
+        return f"Memory {self.id}: {self.status}" + (f" ({self.state})" if self.state else "")
+
+
+@dataclass(frozen=True)
+class HistoryEvent:
+    sequence: int
+    at: str
+    kind: str
+    version: int
+    agent_id: str
+    surface: str
+    operation_id: str
+    other_id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class HistoryResult:
+    memory_id: str
+    events: list[HistoryEvent]
+    total: int
+
+    def headline(self) -> str:
+        return f"{len(self.events)} of {self.total} events of {self.memory_id}, newest first:"
+
+
+def actionable(trust_state: str) -> str:
+    """What a memory of this trust state may be used for."""
+    return {"accepted": "inform", "verified": "act"}.get(trust_state, "no")
+
+
+def record_of(version: Version, belief: Belief, state: State, metadata: dict[str, Any], now: str) -> MemoryRecord:
+    """A stored version, its belief and its state as reads show them."""
+    return MemoryRecord(
+        id=version.memory_id,
+        version=version.version,
+        type=version.type,
+        title=version.title,
+        content=version.content,
+        metadata=metadata,
+        scope=version.scope,
+        agent_id=version.agent_id,
+        source=version.source,
+        importance=state.importance,
+        pinned=state.pinned,
+        trust_state=belief.trust_state,
+        actionable=actionable(belief.trust_state),
+        valid_from=belief.valid_from,
+        recorded_at=belief.recorded_from,
+        valid_to=shown(belief.valid_to),
+        expires_at=shown(belief.expires_at),
+        conversation_id=version.conversation_id or None,
+        project=version.project or None,
+        model_id=version.model_id or None,
+        variant=version.variant or None,
+        refresh_on=state.refresh_on or None,
+        refresh_reason=state.refresh_reason or None,
+        stale=True if state.refresh_on and state.refresh_on <= now else None,
+    )

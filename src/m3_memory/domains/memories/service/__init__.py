@@ -1,0 +1,21 @@
+"""What the memories slice decides and does; the other slices and the tools call these."""
+
+from __future__ import annotations
+
+from m3_memory.domains.memories.service.changes import UpdateRequest, delete, update
+from m3_memory.domains.memories.service.reads import get, history
+from m3_memory.domains.memories.service.superseding import SupersedeRequest, supersede
+from m3_memory.domains.memories.service.undo import restore
+from m3_memory.domains.memories.service.writes import write
+
+__all__ = [
+    "SupersedeRequest",
+    "UpdateRequest",
+    "delete",
+    "get",
+    "history",
+    "restore",
+    "supersede",
+    "update",
+    "write",
+]

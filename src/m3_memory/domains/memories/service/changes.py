@@ -1,0 +1,224 @@
+"""Updating and deleting: the record was wrong, or is no longer wanted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import ChangeResult, Draft, State, Vectors, VectorStatus, WriteRequest
+from m3_memory.domains.memories.service.drafts import prepare, vectors_for
+from m3_memory.domains.memories.service.targets import Target, target
+from m3_memory.domains.memories.service.writes import (
+    Operation,
+    check,
+    digestible,
+    operation,
+    store_vectors,
+    store_version,
+)
+from m3_memory.errors import DuplicateValue, InvalidArgument, NeedsOperator
+from m3_memory.kernel.interval import parse_time
+from m3_memory.kernel.limits import MAX_REASON_CHARACTERS, checked_text
+from m3_memory.storage import embeddings
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+
+CLEAR = "clear"
+"""The word that removes a field; the empty text leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """What to change of a memory; empty text and None leave a field as it is."""
+
+    id: str
+    content: str = ""
+    title: str = ""
+    metadata: object = None
+    importance: float | None = None
+    valid_to: str = ""
+    refresh_on: str = ""
+    refresh_reason: str = ""
+    conversation_id: str = ""
+    reembed: bool = False
+
+
+def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
+    """Corrects the record of a memory; what was said before stays readable at an earlier known_at.
+
+    Content or title, and metadata or conversation, make a new version; valid_to alone makes a new belief of the
+    same version; importance and refresh touch neither. Raises what `target` raises, InvalidInput errors,
+    DuplicateValue where another memory says the new content already.
+    """
+    while True:
+        with ctx.read() as reader:
+            found = target(reader, ctx.caller, request.id)
+        draft = prepare(ctx, _merged(found, request))
+        says_anew = (draft.content, draft.title) != (found.version.content, found.version.title)
+        draft = replace(draft, vectors=_vectors(ctx, draft, request, says_anew))
+        with ctx.write() as writer:
+            now = target(writer, ctx.caller, request.id)
+            if now.belief.belief == found.belief.belief:
+                return _apply(operation(ctx, writer), now, draft, request)
+
+
+def delete(ctx: Context, memory_id: str, *, hard: bool = False) -> ChangeResult:
+    """Ends the store's belief in a memory, for every world time; undone by memory_restore."""
+    with ctx.write() as writer:
+        op = operation(ctx, writer)
+        found = target(writer, ctx.caller, memory_id)
+        if hard:
+            raise NeedsOperator(
+                "only a person may erase a memory for good",
+                "delete it without hard: no read shows it then; a person can erase it later",
+            )
+        event = op.record("delete", found.belief.memory_id, found.belief.version, before=found.version.content)
+        _closed(op, found, event)
+        return ChangeResult(found.belief.memory_id, "deleted", found.belief.version)
+
+
+def _merged(found: Target, request: UpdateRequest) -> WriteRequest:
+    """The memory as it would be written today with the changes in it."""
+    version, belief = found.version, found.belief
+    if request.metadata in (None, ""):
+        metadata: object = json.loads(version.metadata)
+    else:
+        metadata = request.metadata
+    return WriteRequest(
+        content=request.content or version.content,
+        type=version.type,
+        title=_patched(request.title, version.title),
+        metadata=metadata,
+        scope=version.scope,
+        source=version.source,
+        valid_from=belief.valid_from,
+        valid_to=_patched(request.valid_to, belief.valid_to),
+        conversation_id=_patched(request.conversation_id, version.conversation_id),
+        variant=version.variant,
+        embed=False,
+        embed_text="" if request.content else version.embed_text,
+        model_id=version.model_id,
+    )
+
+
+def _vectors(ctx: Context, draft: Draft, request: UpdateRequest, says_anew: bool) -> Vectors:
+    """New vectors where the meaning changed or they were asked for; otherwise the old ones are kept."""
+    return vectors_for(ctx, replace(draft, embed=True)) if says_anew or request.reembed else Vectors()
+
+
+def _patched(given: str, stored: str) -> str:
+    return "" if given == CLEAR else given or stored
+
+
+def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -> ChangeResult:
+    changed = _changed_fields(found, draft)
+    state = queries.state_of(op.writer, found.belief.memory_id)
+    patched = _patched_state(state, request)
+    changed += [name for name in State.__dataclass_fields__ if getattr(state, name) != getattr(patched, name)]
+    if request.reembed and not changed:
+        changed = ["vector"]
+    if not changed:
+        return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
+    event = op.record(
+        _kind(changed),
+        found.belief.memory_id,
+        found.belief.version + (1 if _needs_version(changed) else 0),
+        reason=",".join(changed),
+        before=found.version.content,
+        after=digestible(draft),
+    )
+    if patched != state:
+        queries.put_state(op.writer, found.belief.memory_id, patched)
+    item, version = _stored(op, found, draft, changed)
+    if _needs_version(changed) or "valid_to" in changed:
+        _closed(op, found, event)
+        queries.open_belief(
+            op.writer,
+            replace(
+                found.belief,
+                item=item,
+                version=version,
+                valid_to=draft.valid_to,
+                conversation_id=draft.conversation_id,
+                agent_id=op.caller.agent_id if item != found.version.item else found.belief.agent_id,
+                opened_by=event,
+            ),
+        )
+    return ChangeResult(
+        found.belief.memory_id,
+        "updated",
+        version,
+        changed,
+        draft.vectors.status if draft.vectors.status is not VectorStatus.NONE else None,
+        [*draft.warnings, *draft.vectors.warnings],
+    )
+
+
+def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> tuple[int, int]:
+    """The item and version the memory has after the change."""
+    memory_id, version = found.belief.memory_id, found.belief.version
+    if not _needs_version(changed):
+        if draft.vectors.space:
+            embeddings.remove_vectors(op.writer, found.version.item)
+        store_vectors(op, found.version.item, draft.vectors)
+        queries.note_change(op.writer, found.version.item, "vector")
+        return found.version.item, version
+    if "content" in changed and (repeated := check(op, draft, found.version.audience, memory_id)):
+        raise DuplicateValue(
+            f"memory {repeated} says this already", f"delete {memory_id} instead, or supersede it with {repeated}"
+        )
+    version = queries.last_version(op.writer, memory_id) + 1
+    item = store_version(op, replace(draft, embed=found.version.embed), memory_id, version, found.version.audience)
+    if not {"content", "title"} & set(changed) and not draft.vectors.space:
+        embeddings.copy_vectors(op.writer, found.version.item, item)
+        queries.note_change(op.writer, item, "vector")
+    return item, version
+
+
+def _closed(op: Operation, found: Target, event: int) -> None:
+    closed = queries.close_belief(op.writer, found.belief, event)
+    assert closed, "the owner's lock is held: nobody else can have closed it"
+
+
+def _changed_fields(found: Target, draft: Draft) -> list[str]:
+    pairs = (
+        ("content", found.version.content, draft.content),
+        ("title", found.version.title, draft.title),
+        ("metadata", json.loads(found.version.metadata), json.loads(draft.metadata)),
+        ("conversation_id", found.version.conversation_id, draft.conversation_id),
+        ("valid_to", found.belief.valid_to, draft.valid_to),
+    )
+    return [name for name, before, after in pairs if before != after]
+
+
+def _needs_version(changed: list[str]) -> bool:
+    return bool({"content", "title", "metadata", "conversation_id"} & set(changed))
+
+
+def _kind(changed: list[str]) -> str:
+    """The history kind of a change: that of the weightiest field it touches."""
+    if {"content", "title", "valid_to", "vector"} & set(changed):
+        return "update"
+    if {"metadata", "conversation_id"} & set(changed):
+        return "metadata"
+    return "importance" if "importance" in changed else "refresh"
+
+
+def _patched_state(state: State, request: UpdateRequest) -> State:
+    if request.importance is not None and not 0.0 <= request.importance <= 1.0:
+        raise InvalidArgument("importance lies from 0.0 to 1.0", "leave it out to keep it")
+    refresh_on = request.refresh_on
+    if refresh_on not in ("", CLEAR):
+        refresh_on = parse_time(refresh_on)
+    if request.refresh_reason:
+        checked_text(request.refresh_reason, "refresh_reason", MAX_REASON_CHARACTERS)
+    return replace(
+        state,
+        importance=state.importance if request.importance is None else request.importance,
+        refresh_on=_patched(refresh_on, state.refresh_on),
+        refresh_reason=_patched(request.refresh_reason, state.refresh_reason),
+    )
+

@@ -1,0 +1,173 @@
+"""From what a caller gives to a draft that can be stored: checked, secrets out, analysed, embedded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories.model import Draft, Vectors, VectorStatus, WriteRequest
+from m3_memory.errors import InvalidArgument, NeedsGrant, SecretRefused
+from m3_memory.inference.embedder import EmbedderState
+from m3_memory.kernel.analyser import analyse
+from m3_memory.kernel.caller import Scope
+from m3_memory.kernel.classification import classify
+from m3_memory.kernel.clock import FOREVER
+from m3_memory.kernel.interval import Interval, parse_time
+from m3_memory.kernel.limits import (
+    MAX_CONTENT_CHARACTERS,
+    MAX_LABEL_CHARACTERS,
+    MAX_REASON_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    checked_metadata,
+    checked_text,
+)
+from m3_memory.kernel.normal import content_hash, normal_hash
+from m3_memory.kernel.redaction import redact
+from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+    from m3_memory.inference.embedder import Embedder
+
+INLINE_WINDOWS = 4
+"""Windows of a text that a write embeds itself; a job brings the rest."""
+
+_LABELS = ("conversation_id", "source", "model_id", "variant")
+
+
+def prepare(ctx: Context, request: WriteRequest) -> Draft:
+    """Everything about a write that needs no lock. Raises InvalidInput errors; nothing is stored by them."""
+    checked = _checked(request)
+    cleaned, findings = _without_secrets(ctx, checked)
+    chosen, notices = _typed(cleaned)
+    _interval(chosen)
+    draft = Draft(
+        type=chosen.type,
+        title=chosen.title,
+        content=chosen.content,
+        content_hash=content_hash(chosen.content),
+        normal_hash=normal_hash(chosen.content),
+        metadata=str(chosen.metadata),
+        scope=chosen.scope,
+        conversation_id=chosen.conversation_id,
+        source=chosen.source,
+        model_id=chosen.model_id,
+        variant=chosen.variant,
+        importance=chosen.importance,
+        valid_from=chosen.valid_from,
+        valid_to=chosen.valid_to or FOREVER,
+        refresh_on=chosen.refresh_on,
+        refresh_reason=chosen.refresh_reason,
+        embed=chosen.embed,
+        embed_text=chosen.embed_text,
+        tokens=tuple(analyse(f"{chosen.title}\n{chosen.content}" if chosen.title else chosen.content)),
+        reassert=chosen.reassert,
+        warnings=(*notices, *findings),
+    )
+    return replace(draft, vectors=vectors_for(ctx, draft))
+
+
+def text_to_embed(draft: Draft) -> str:
+    """The text whose meaning stands for a memory."""
+    return draft.embed_text or (f"{draft.title}\n{draft.content}" if draft.title else draft.content)
+
+
+def vectors_for(ctx: Context, draft: Draft) -> Vectors:
+    """The vectors of the text's first windows, or why there are none yet."""
+    if not draft.embed:
+        return Vectors()
+    embedder = ctx.embedder.get(min(1.5, ctx.seconds_left()))
+    if embedder is None:
+        return _deferred(ctx)
+    windows = embedder.windows(text_to_embed(draft))
+    vectors = tuple(embedder.embed(windows[:INLINE_WINDOWS]))
+    missing = len(windows) - len(vectors)
+    warnings = (f"the last {missing} of {len(windows)} windows are embedded by a job",) if missing else ()
+    status = VectorStatus.PENDING if missing else VectorStatus.READY
+    return Vectors(space_of(embedder), vectors, missing, status, warnings)
+
+
+def space_of(embedder: Embedder) -> tuple[str, str, int, str]:
+    """What names the model's embedding space in the store."""
+    known = embedder.fingerprint
+    return known.name, known.weights_digest, known.dimension, known.text_rules
+
+
+def _deferred(ctx: Context) -> Vectors:
+    if ctx.embedder.state is EmbedderState.OFF:
+        return Vectors()
+    why = ctx.embedder.reason or "the model is still loading"
+    return Vectors(missing=1, status=VectorStatus.PENDING, warnings=(f"findable by words now; {why}",))
+
+
+def _checked(request: WriteRequest) -> WriteRequest:
+    if request.title:
+        checked_text(request.title, "title", MAX_TITLE_CHARACTERS)
+    if request.embed_text:
+        checked_text(request.embed_text, "embed_text", MAX_CONTENT_CHARACTERS)
+    if request.refresh_reason:
+        checked_text(request.refresh_reason, "refresh_reason", MAX_REASON_CHARACTERS)
+    for name in _LABELS:
+        if label := getattr(request, name):
+            checked_text(label, name, MAX_LABEL_CHARACTERS)
+    return replace(
+        request,
+        content=checked_text(request.content, "content", MAX_CONTENT_CHARACTERS),
+        scope=checked_scope(request.scope or Scope.AGENT),
+        metadata=json.dumps(checked_metadata(request.metadata), ensure_ascii=False, sort_keys=True),
+        valid_from=parse_time(request.valid_from) if request.valid_from else "",
+        valid_to=parse_time(request.valid_to) if request.valid_to else "",
+        refresh_on=parse_time(request.refresh_on) if request.refresh_on else "",
+    )
+
+
+def checked_scope(name: str) -> Scope:
+    """A scope that memories can be written to and read from."""
+    if name not in tuple(Scope):
+        raise InvalidArgument(f"scope {name!r} is not one of: user, session, agent, org", "leave it out for agent")
+    if name == Scope.ORG:
+        raise NeedsGrant("organisations do not exist on this store", "use scope user for what holds everywhere")
+    return Scope(name)
+
+
+def checked_type(name: str) -> str:
+    """A memory type of the closed list."""
+    if name not in MEMORY_TYPES:
+        raise InvalidArgument(
+            f"type {name!r} is not one of: {AUTO_TYPE}, {', '.join(MEMORY_TYPES)}",
+            "choose the nearest, or auto to let rules choose",
+        )
+    return name
+
+
+def _interval(request: WriteRequest) -> None:
+    """Refuses an empty or inverted interval; without a start, an end in the past is one that ended."""
+    if request.valid_from and request.valid_to:
+        Interval(request.valid_from, request.valid_to)
+
+
+def _typed(request: WriteRequest) -> tuple[WriteRequest, tuple[str, ...]]:
+    if request.type and request.type != AUTO_TYPE and not request.auto_classify:
+        return replace(request, type=checked_type(request.type)), ()
+    chosen = classify(request.content)
+    return replace(request, type=chosen), (f"type {chosen} was chosen by rules; no model was asked",)
+
+
+def _without_secrets(ctx: Context, request: WriteRequest) -> tuple[WriteRequest, tuple[str, ...]]:
+    if ctx.settings.secrets == "allow":
+        return request, ()
+    with ctx.read() as reader:
+        key = reader.secret_key
+    cleaned, markers = request, list[str]()
+    for name in ("content", "title", "metadata", "embed_text", "refresh_reason"):
+        result = redact(str(getattr(request, name)), key)
+        if result.findings:
+            cleaned = replace(cleaned, **{name: result.text})
+            markers += [f"{name}: {finding.marker}" for finding in result.findings]
+    if markers and ctx.settings.secrets == "refuse":
+        raise SecretRefused(
+            f"a secret was found ({', '.join(markers)}); nothing was stored",
+            "remove it, or name where it is kept instead",
+        )
+    return cleaned, tuple(f"a secret was replaced in {marker}" for marker in markers)

@@ -1,0 +1,152 @@
+"""Superseding: one memory takes another's place from a moment of the world on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import State, WriteRequest, WriteResult, WriteStatus
+from m3_memory.domains.memories.service.drafts import prepare
+from m3_memory.domains.memories.service.targets import Target, target
+from m3_memory.domains.memories.service.writes import (
+    Operation,
+    belief_of,
+    current_successor,
+    digestible,
+    operation,
+    repetition,
+    store_version,
+)
+from m3_memory.errors import DuplicateValue, NotCurrent
+from m3_memory.kernel.ids import new_id
+from m3_memory.kernel.interval import Interval
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+    from m3_memory.domains.memories.model import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class SupersedeRequest:
+    """The replacement as a caller gives it; what is left out is inherited from the old memory."""
+
+    old_id: str
+    content: str
+    type: str = ""
+    title: str = ""
+    metadata: object = None
+    scope: str = ""
+    importance: float | None = None
+    source: str = "agent"
+    valid_from: str = ""
+    variant: str = ""
+    embed: bool = True
+    embed_text: str = ""
+    model_id: str = ""
+
+
+def supersede(ctx: Context, request: SupersedeRequest) -> WriteResult:
+    """Ends the old memory where the new one begins; both stay readable, each in its time.
+
+    If the new one holds since the old one's start or before, the old one was never right and closes whole.
+    Raises what `target` raises, NotCurrent for a memory that another one superseded, DuplicateValue where the
+    old memory says the same already.
+    """
+    with ctx.read() as reader:
+        found = target(reader, ctx.caller, request.old_id)
+        state = queries.state_of(reader, found.belief.memory_id)
+    draft = prepare(ctx, _inherited(request, found, state))
+    with ctx.write() as writer:
+        op = operation(ctx, writer)
+        return _superseded(op, target(writer, ctx.caller, request.old_id), draft)
+
+
+def _inherited(request: SupersedeRequest, found: Target, state: State) -> WriteRequest:
+    old = found.version
+    return WriteRequest(
+        content=request.content,
+        type=request.type or old.type,
+        title=request.title or old.title,
+        metadata=json.loads(old.metadata) if request.metadata in (None, "") else request.metadata,
+        scope=request.scope or old.scope,
+        importance=state.importance if request.importance is None else request.importance,
+        source=request.source,
+        valid_from=request.valid_from,
+        conversation_id=old.conversation_id,
+        variant=request.variant or old.variant,
+        embed=request.embed,
+        embed_text=request.embed_text,
+        model_id=request.model_id,
+    )
+
+
+def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
+    _refuse_superseded_twice(op, old)
+    draft = draft.starting(op.writer.store_time)
+    Interval(draft.valid_from, draft.valid_to)
+    audience = _audience(op, old, draft)
+    repeated = repetition(op, draft, audience, "")
+    if repeated == old.belief.memory_id or old.version.normal_hash == draft.normal_hash:
+        raise DuplicateValue(
+            f"memory {old.belief.memory_id} says this already", "memory_update corrects a title, metadata or its end"
+        )
+    new_memory = repeated or new_id(op.writer.store_time)
+    event = op.record(
+        "supersede", old.belief.memory_id, old.belief.version, other_id=new_memory,
+        before=old.version.content, after=draft.content,
+    )  # fmt: skip
+    _end(op, old, draft.valid_from, event)
+    queries.open_edge(op.writer, new_memory, old.belief.memory_id, "supersedes", event)
+    if not repeated:
+        _store(op, draft, new_memory, audience, old)
+    return WriteResult(
+        id=new_memory,
+        status=WriteStatus.SUPERSEDING,
+        superseded=[old.belief.memory_id],
+        vector=draft.vectors.status,
+        warnings=[*draft.warnings, *draft.vectors.warnings, *_repeated_warning(repeated)],
+        type=draft.type,
+    )
+
+
+def _refuse_superseded_twice(op: Operation, old: Target) -> None:
+    if not queries.has_open_successor(op.writer, old.belief.memory_id):
+        return
+    successor = current_successor(op.writer, op.caller, old.belief.memory_id)
+    raise NotCurrent(
+        f"memory {old.belief.memory_id} was superseded already",
+        f"supersede its successor: {successor.memory_id}" if successor else "memory_history shows by what",
+    )
+
+
+def _audience(op: Operation, old: Target, draft: Draft) -> int:
+    """The old memory's audience, unless the caller named another scope."""
+    if draft.scope == old.version.scope:
+        return old.version.audience
+    return queries.audience_number(op.writer, op.caller.audience(draft.scope))
+
+
+def _end(op: Operation, old: Target, moment: str, event: int) -> None:
+    """Closes the old belief; it is succeeded by one that ends at `moment`, if it ever held before that."""
+    closed = queries.close_belief(op.writer, old.belief, event)
+    assert closed, "the owner's lock is held: nobody else can have closed it"
+    if moment > old.belief.valid_from:
+        queries.open_belief(
+            op.writer, replace(old.belief, valid_to=min(old.belief.valid_to, moment), opened_by=event)
+        )
+
+
+def _store(op: Operation, draft: Draft, memory_id: str, audience: int, old: Target) -> None:
+    event = op.record("create", memory_id, 1, other_id=old.belief.memory_id, after=digestible(draft))
+    item = store_version(op, draft, memory_id, 1, audience)
+    belief = belief_of(op, draft, item, memory_id, 1, audience, event)
+    queries.open_belief(op.writer, belief)
+    state = queries.state_of(op.writer, old.belief.memory_id)
+    queries.put_state(op.writer, memory_id, replace(state, importance=draft.importance))
+
+
+def _repeated_warning(repeated: str) -> tuple[str, ...]:
+    return (f"memory {repeated} said this already and is now the successor",) if repeated else ()
+

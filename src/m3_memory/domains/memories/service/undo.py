@@ -1,0 +1,65 @@
+"""Undo: takes back what an event did, as long as nothing was built on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import Belief, ChangeResult
+from m3_memory.domains.memories.service.standing import state_now
+from m3_memory.domains.memories.service.targets import not_found
+from m3_memory.domains.memories.service.writes import Operation, operation
+from m3_memory.errors import DuplicateValue, UndoBlocked
+from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
+from m3_memory.kernel.ids import parse_full
+from m3_memory.storage.predicates import Filter, View
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+
+RESTORABLE = ("delete", "expire")
+
+
+def restore(ctx: Context, memory_id: str) -> ChangeResult:
+    """Brings back a deleted memory as it was: undo of the event that deleted it.
+
+    Raises NotFound for an id in no audience the caller holds, UndoBlocked where the memory was not deleted,
+    DuplicateValue where another memory says the same by now. Time that passed stays passed: what expired or
+    ended meanwhile comes back as expired or ended.
+    """
+    full = parse_full(memory_id)
+    with ctx.write() as writer:
+        op = operation(ctx, writer)
+        newest = queries.newest_belief(writer, View(ctx.caller, Filter(), writer.now), full)
+        if newest is None:
+            raise not_found(full)
+        ending = queries.last_ending(writer, full) if not newest.is_open else None
+        if ending is None or ending[1] not in RESTORABLE:
+            state, since = state_now(writer, newest)
+            raise UndoBlocked(
+                f"memory {full} was not deleted: it is {state} since {since}",
+                "memory_history shows what happened to it; only what was deleted can be restored",
+            )
+        event = op.record("undo", full, newest.version, reason=f"restores what event {ending[0]} ended")
+        for belief in queries.beliefs_closed_by(writer, ending[0]):
+            _reopen(op, belief, event)
+        return ChangeResult(full, "restored", newest.version)
+
+
+def _reopen(op: Operation, belief: Belief, event: int) -> None:
+    version = queries.version_of(op.writer, belief.item)
+    if belief.type not in EXEMPT_TYPES:
+        statement = Statement(
+            belief.memory_id, belief.type, version.normal_hash, belief.valid_from, belief.valid_to
+        )
+        standing = queries.standing(
+            op.writer, belief.audience, belief.type, belief.variant, version.normal_hash
+        )
+        decision = decide(statement, standing)
+        if decision.verdict is Verdict.DUPLICATE:
+            raise DuplicateValue(
+                f"memory {decision.of} says the same by now", "use that one; nothing was restored"
+            )
+    queries.open_belief(op.writer, replace(belief, opened_by=event, closed_by=None))
+

@@ -1,0 +1,217 @@
+"""The one write function: every door that stores a statement comes through here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import (
+    Belief,
+    Draft,
+    State,
+    Vectors,
+    VectorStatus,
+    Version,
+    WriteRequest,
+    WriteResult,
+    WriteStatus,
+)
+from m3_memory.domains.memories.service.drafts import prepare
+from m3_memory.errors import SupersededValue
+from m3_memory.kernel.caller import Scope
+from m3_memory.kernel.clock import FOREVER, plus
+from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
+from m3_memory.kernel.ids import new_id
+from m3_memory.kernel.interval import Interval
+from m3_memory.storage import embeddings, history, queue
+from m3_memory.storage.predicates import Filter, View, view_of
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+    from m3_memory.kernel.caller import Caller
+    from m3_memory.storage.database import Reader, Writer
+
+SESSION_SECONDS = 24 * 60 * 60
+"""How long a memory of scope session is kept."""
+
+EMBED_JOB = "embed"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call's acts in one write transaction: who acts, and under which operation id."""
+
+    caller: Caller
+    writer: Writer
+    operation_id: str
+    agent: int
+
+    def record(self, kind: str, memory_id: str, version: int, **details: str) -> int:
+        """Adds one event to the history; returns its number. Details: other_id, reason, before, after."""
+        return history.append(
+            self.writer,
+            history.Event(
+                kind, memory_id, version, self.agent, self.caller.surface, self.operation_id, **details
+            ),
+        )
+
+
+def operation(ctx: Context, writer: Writer) -> Operation:
+    return Operation(ctx.caller, writer, new_id(writer.store_time), queries.agent_number(writer, ctx.caller))
+
+
+def write(ctx: Context, request: WriteRequest) -> WriteResult:
+    """Stores a statement, or answers with the memory that says the same already.
+
+    Raises InvalidInput for what can't be stored, SupersededValue for a value that was replaced by one that
+    is current, and the Unavailable errors of the store; in each case nothing is stored.
+    """
+    draft = prepare(ctx, request)
+    draft = replace(draft, warnings=(*draft.warnings, *ctx.notices))
+    with ctx.write() as writer:
+        return add(operation(ctx, writer), draft)
+
+
+def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
+    """The decision and, where it is a new statement, the storing. The caller's transaction is open."""
+    draft = draft.starting(op.writer.store_time)
+    Interval(draft.valid_from, draft.valid_to)
+    audience = queries.audience_number(op.writer, op.caller.audience(Scope(draft.scope)))
+    memory_id = memory_id or new_id(op.writer.store_time)
+    repeated = check(op, draft, audience, memory_id)
+    if repeated:
+        return _sighted(op, draft, repeated)
+    event = op.record("create", memory_id, 1, after=digestible(draft))
+    item = store_version(op, draft, memory_id, 1, audience)
+    queries.open_belief(op.writer, belief_of(op, draft, item, memory_id, 1, audience, event))
+    queries.put_state(
+        op.writer, memory_id, State(draft.importance, False, draft.refresh_on, draft.refresh_reason)
+    )
+    return WriteResult(
+        id=memory_id,
+        status=WriteStatus.CREATED,
+        vector=draft.vectors.status,
+        warnings=[*draft.warnings, *draft.vectors.warnings, *_past(draft, op.writer.now)],
+        type=draft.type,
+    )
+
+
+def check(op: Operation, draft: Draft, audience: int, memory_id: str) -> str:
+    """The check every statement passes before it is stored: the id of the memory it repeats, or "".
+
+    Raises SupersededValue unless the draft reasserts the value.
+    """
+    repeated = repetition(op, draft, audience, memory_id)
+    if not repeated and not draft.reassert and draft.type not in EXEMPT_TYPES:
+        _refuse_superseded(op, draft, audience, memory_id)
+    return repeated
+
+
+def repetition(op: Operation, draft: Draft, audience: int, memory_id: str) -> str:
+    """The id of the memory, other than `memory_id`, that says what the draft says; "" if none does."""
+    statement = Statement(memory_id, draft.type, draft.normal_hash, draft.valid_from, draft.valid_to)
+    standing = queries.standing(op.writer, audience, draft.type, draft.variant, draft.normal_hash)
+    decision = decide(statement, standing)
+    return decision.of if decision.verdict is Verdict.DUPLICATE else ""
+
+
+def store_version(op: Operation, draft: Draft, memory_id: str, version: int, audience: int) -> int:
+    """Adds a version with its words and vectors; returns its item."""
+    caller, writer = op.caller, op.writer
+    item = queries.insert_version(
+        writer,
+        Version(
+            0, memory_id, version, draft.type, draft.title, draft.content, draft.content_hash, draft.normal_hash,
+            draft.metadata, draft.scope, audience, caller.agent_id, caller.circle, caller.project,
+            draft.conversation_id, draft.source, draft.model_id, draft.variant, draft.embed, draft.embed_text,
+        ),
+    )  # fmt: skip
+    queries.insert_document(writer, item, audience, draft.tokens)
+    queries.note_change(writer, item, "insert")
+    store_vectors(op, item, draft.vectors)
+    return item
+
+
+def store_vectors(op: Operation, item: int, vectors: Vectors) -> None:
+    """Stores what vectors there are and leaves the missing ones to a job."""
+    if vectors.space and vectors.vectors:
+        space = embeddings.space_for(op.writer, *vectors.space)
+        embeddings.insert_vectors(op.writer, item, space, vectors.vectors)
+    if vectors.status is VectorStatus.PENDING:
+        queue.enqueue(op.writer, queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id))
+
+
+def belief_of(
+    op: Operation, draft: Draft, item: int, memory_id: str, version: int, audience: int, event: int
+) -> Belief:
+    """The belief a new version opens with."""
+    expires = plus(op.writer.store_time, SESSION_SECONDS) if draft.scope == Scope.SESSION else FOREVER
+    return Belief(
+        0, memory_id, item, version, draft.valid_from, draft.valid_to, op.writer.store_time, FOREVER, "accepted",
+        expires, audience, draft.type, op.caller.agent_id, draft.conversation_id, draft.variant, event, None,
+    )  # fmt: skip
+
+
+def digestible(draft: Draft) -> str:
+    """What an event's digests are taken of."""
+    return "\x1f".join((draft.type, draft.title, draft.content, draft.metadata, draft.valid_from, draft.valid_to))
+
+
+def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief | None:
+    """The memory that supersedes this one now, if it is current and the caller sees it."""
+    view = view_of(reader, caller, Filter())
+    for successor in queries.successors(reader, memory_id):
+        if belief := queries.visible_belief(reader, view, successor):
+            return belief
+    return None
+
+
+def _refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str) -> None:
+    for old in queries.superseded_with(op.writer, audience, draft):
+        successor = current_successor(op.writer, op.caller, old)
+        if successor is None or old == memory_id or successor.memory_id == memory_id:
+            continue
+        if draft.valid_from > successor.valid_from and draft.valid_from != op.writer.store_time:
+            continue
+        current = queries.version_of(op.writer, successor.item)
+        raise SupersededValue(
+            f"this value was superseded; the current one is {successor.memory_id}: {current.content[:300]}",
+            "if it holds again, write it with reassert=true or with the valid_from it holds from",
+        )
+
+
+def _sighted(op: Operation, draft: Draft, memory_id: str) -> WriteResult:
+    view = View(op.caller, Filter(variant=draft.variant), op.writer.now)
+    belief = queries.newest_belief(op.writer, view, memory_id)
+    assert belief is not None, "a duplicate stands in an audience the caller writes to"
+    stored = queries.version_of(op.writer, belief.item)
+    event = op.record("corroborate", memory_id, belief.version)
+    queries.insert_sighting(op.writer, memory_id, op.caller, event)
+    return WriteResult(
+        id=memory_id,
+        status=WriteStatus.DUPLICATE,
+        vector=VectorStatus.READY if embeddings.has_vectors(op.writer, belief.item) else VectorStatus.NONE,
+        warnings=[*draft.warnings, *_differences(draft, stored, belief)],
+        type=stored.type,
+    )
+
+
+def _differences(draft: Draft, stored: Version, belief: Belief) -> list[str]:
+    pairs = (
+        ("title", draft.title, stored.title),
+        ("metadata", draft.metadata if draft.metadata != "{}" else "", stored.metadata),
+        ("valid_to", draft.valid_to, belief.valid_to),
+        ("valid_from", min(draft.valid_from, belief.valid_from), belief.valid_from),
+    )
+    return [
+        f"{name} differs from what is stored and was not taken over; memory_update changes it"
+        for name, given, kept in pairs
+        if given and given != kept
+    ]
+
+
+def _past(draft: Draft, now: str) -> tuple[str, ...]:
+    if draft.valid_to <= now:
+        return ("it ended in the past: default reads leave it out, reads with as_of find it",)
+    return ()

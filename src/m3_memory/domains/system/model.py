@@ -1,0 +1,57 @@
+"""What the tools about tools answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from m3_memory.kernel.limits import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    name: str
+    description: str
+    tool_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainList:
+    """Every domain that has tools, and the names of the tools a connection starts with."""
+
+    domains: tuple[Domain, ...]
+    essentials_loaded: tuple[str, ...]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDomain:
+    """The tools of one domain, with what is needed to call them."""
+
+    domain: str
+    tools_now_available: tuple[str, ...]
+    tools_total_registered: int
+    schemas: tuple[dict[str, JsonValue], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEntry:
+    """What one call of a batch came to: `result` if ok, else `error` (the code), `message` and `hint`."""
+
+    ok: bool
+    tool: str
+    dry_run: bool | None = None
+    result: dict[str, JsonValue] | None = None
+    error: str | None = None
+    message: str | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """The result of one call, or those of a batch in its order. A dry run has no result."""
+
+    ok: bool
+    tool: str | None = None
+    dry_run: bool | None = None
+    result: dict[str, JsonValue] | None = None
+    batch: tuple[BatchEntry, ...] | None = None

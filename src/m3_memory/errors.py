@@ -1,0 +1,189 @@
+"""Every error this product raises, as a tree; each class has a stable code.
+
+M3Error
+├── InvalidInput              the call cannot be carried out as written; nothing was stored
+│   ├── InvalidArgument       an argument is missing, unknown, of the wrong type or out of range
+│   ├── UnknownTool           no tool of that name
+│   ├── InvalidContent        empty, blank, too long, or holding characters no store can keep
+│   ├── InvalidTime           not one of the accepted date forms, or an empty or inverted interval
+│   ├── InvalidMetadata       not a JSON object, or it tries to set identity, trust or confidence
+│   ├── InvalidId             not a full id where one is needed
+│   ├── AmbiguousId           a prefix that several visible memories share
+│   ├── SecretRefused         a secret was found and the settings say refuse
+│   └── InvalidSettings       the settings file or a variable can't be understood; nothing is guessed
+├── Refused                   understood, and not allowed
+│   ├── WiderIdentity         an argument asks for more than the caller holds
+│   ├── NeedsOperator         only a person who proved to be the operator may do this
+│   ├── NeedsGrant            the caller's agent lacks a grant
+│   ├── SupersededValue       the value was replaced by one that is current
+│   ├── DuplicateValue        another current memory already says this
+│   ├── UndoBlocked           a later event stands in the way of an undo
+│   ├── NotDispatchable       a tool that is called by its own name only
+│   └── ReadOnlyCall          a reading tool tried to write (a bug of ours)
+├── Missing
+│   ├── NotFound              no such memory for this caller
+│   ├── NotCurrent            the memory is no longer current
+│   └── UnknownStore          no store of that name is declared
+└── Unavailable               the store or a model can't serve this now; nothing was half done
+    ├── StoreBusy             the write lock did not come free in time
+    ├── StoreFull             the disk is full
+    ├── StoreReadOnly         the store can't be written
+    ├── StoreDamaged          the database reports corruption or a failing disk
+    ├── StoreUnreachable      the database can't be opened or the server can't be reached
+    ├── StoreTooNew           written by a newer version of this product
+    ├── RestartNeeded         the store was migrated under a running process
+    ├── DeadlinePassed        the call's time ran out before it was committed
+    └── EmbedderUnavailable   a vector was asked for and no model can give it
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class M3Error(Exception):
+    """Root of all errors. `message` says what happened, `hint` what to do next."""
+
+    code: ClassVar[str] = "internal"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InvalidInput(M3Error):
+    code = "invalid_input"
+    exit_code = 2
+
+
+class InvalidArgument(InvalidInput):
+    code = "invalid_argument"
+
+
+class UnknownTool(InvalidInput):
+    code = "unknown_tool"
+
+
+class InvalidContent(InvalidInput):
+    code = "invalid_content"
+
+
+class InvalidTime(InvalidInput):
+    code = "invalid_time"
+
+
+class InvalidMetadata(InvalidInput):
+    code = "invalid_metadata"
+
+
+class InvalidId(InvalidInput):
+    code = "invalid_id"
+
+
+class AmbiguousId(InvalidInput):
+    code = "ambiguous_id"
+
+
+class SecretRefused(InvalidInput):
+    code = "secret_refused"
+
+
+class InvalidSettings(InvalidInput):
+    code = "invalid_settings"
+
+
+class Refused(M3Error):
+    code = "refused"
+    exit_code = 3
+
+
+class WiderIdentity(Refused):
+    code = "wider_identity"
+
+
+class NeedsOperator(Refused):
+    code = "needs_operator"
+
+
+class NeedsGrant(Refused):
+    code = "needs_grant"
+
+
+class SupersededValue(Refused):
+    code = "superseded_value"
+
+
+class DuplicateValue(Refused):
+    code = "duplicate_value"
+
+
+class UndoBlocked(Refused):
+    code = "undo_blocked"
+
+
+class NotDispatchable(Refused):
+    code = "not_dispatchable"
+
+
+class ReadOnlyCall(Refused):
+    code = "read_only_call"
+
+
+class Missing(M3Error):
+    code = "missing"
+    exit_code = 4
+
+
+class NotFound(Missing):
+    code = "not_found"
+
+
+class NotCurrent(Missing):
+    code = "not_current"
+
+
+class UnknownStore(Missing):
+    code = "unknown_store"
+
+
+class Unavailable(M3Error):
+    code = "unavailable"
+    exit_code = 5
+
+
+class StoreBusy(Unavailable):
+    code = "store_busy"
+
+
+class StoreFull(Unavailable):
+    code = "store_full"
+
+
+class StoreReadOnly(Unavailable):
+    code = "store_read_only"
+
+
+class StoreDamaged(Unavailable):
+    code = "store_damaged"
+
+
+class StoreUnreachable(Unavailable):
+    code = "store_unreachable"
+
+
+class StoreTooNew(Unavailable):
+    code = "store_too_new"
+
+
+class RestartNeeded(Unavailable):
+    code = "restart_needed"
+
+
+class DeadlinePassed(Unavailable):
+    code = "deadline_passed"
+
+
+class EmbedderUnavailable(Unavailable):
+    code = "embedder_unavailable"

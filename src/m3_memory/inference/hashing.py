@@ -1,0 +1,52 @@
+"""A model without weights: hashed words. For tests, and where equal words are meaning enough."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from math import sqrt
+from zlib import crc32
+
+from m3_memory.inference.embedder import Fingerprint
+
+DIMENSION = 256
+WINDOW_WORDS = 200
+OVERLAP_WORDS = 40
+
+_WORD = re.compile(r"\w+")
+
+
+class HashingEmbedder:
+    """Adds one signed unit for each word at a place that the word's CRC-32 names.
+
+    The same text gives the same vector in every process and on every machine. Texts with common words
+    are near each other; nothing else is.
+
+    Source: K. Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009).
+    """
+
+    fingerprint = Fingerprint("hashing", "crc32", DIMENSION, "words-200-40")
+
+    def windows(self, text: str) -> list[str]:
+        words = list(_WORD.finditer(text))
+        if len(words) <= WINDOW_WORDS:
+            return [text]
+        firsts = range(0, len(words) - OVERLAP_WORDS, WINDOW_WORDS - OVERLAP_WORDS)
+        starts = [0, *(words[first].start() for first in firsts[1:])]
+        ends = [*(words[first + WINDOW_WORDS].start() for first in firsts[:-1]), len(text)]
+        return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        return [_vector(text) for text in texts]
+
+
+def _vector(text: str) -> bytes:
+    sums = [0] * DIMENSION
+    for word in _WORD.findall(text.lower()):
+        digest = crc32(word.encode("utf-8", "surrogatepass"))
+        sums[digest % DIMENSION] += 1 if digest & 0x8000_0000 else -1
+    if not any(sums):
+        sums[0] = 1  # no words, or words that cancel: still a unit vector
+    length = sqrt(sum(value * value for value in sums))
+    return struct.pack(f"<{DIMENSION}e", *(value / length for value in sums))

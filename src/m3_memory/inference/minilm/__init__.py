@@ -1,0 +1,1 @@
+"""The default embedding model: its files, and the code that runs them."""

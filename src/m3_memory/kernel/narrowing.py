@@ -1,0 +1,24 @@
+"""Identity arguments: they may repeat or narrow who the caller is, and never widen it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from m3_memory.errors import WiderIdentity
+
+if TYPE_CHECKING:
+    from m3_memory.kernel.caller import Caller
+
+
+def ensure_own(caller: Caller, **claimed: str) -> None:
+    """Checks arguments such as `user_id` or `agent_id` that may only name the caller itself.
+
+    The empty text means the caller's own. Raises WiderIdentity for any other name.
+    """
+    for name, value in claimed.items():
+        own = caller.user_id if name == "user_id" else caller.agent_id
+        if value not in ("", own):
+            raise WiderIdentity(
+                f"{name} {value!r} is not who is calling; that is {own!r}",
+                f"leave {name} out: identity comes from how the server was started",
+            )

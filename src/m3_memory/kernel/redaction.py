@@ -1,0 +1,284 @@
+"""The secret detector: what looks like a secret is replaced by a marker that names its kind alone.
+
+Found are tokens by their shape (secret_shapes), passwords in URLs, authorization headers, and values assigned
+to names that promise a secret. A name never goes, only its value. Code that reads a secret from elsewhere,
+placeholders, type annotations and prose about secrets are ordinary content.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from m3_memory.kernel.limits import JsonValue
+from m3_memory.kernel.secret_shapes import SHAPES
+
+_Span: TypeAlias = tuple[int, int, str]
+
+_MAX_ROUNDS = 8
+_MARKER = re.compile(r"(?<=\[)secret:[a-z0-9-]+:[0-9a-f]{8}(?=\])")
+_MARKER_DIGITS = 8
+
+# A name that ends so promises a secret: `password` always, `key` nearly so, `token` if the value looks like one.
+_NAME = r"""(?:
+    (?P<password> pass(?:word|wd|phrase|code) | (?<![a-z])pass | (?<![a-z])pwd
+      | 密码 | 密碼 | パスワード | 비밀번호 | пароль | passwort | kennwort | contraseña )
+    | (?P<key> (?:api|app|access|account|private|secret|signing|encryption|shared|master|auth|client)
+        [\ _-]?(?:access[\ _-]?)?(?:key|secret|token) )
+    | (?P<token> token | secret | credentials? | authorization )
+)"""
+_VALUE = r"""(?:
+    [bruf@]{0,2} (?P<quote> \\{0,3}(?:\"{3}|'{3}|["'`]) )
+        (?P<quoted> (?:(?!(?P=quote))(?:\\.|[^\\\r\n]))++ ) (?P=quote)
+    | (?P<bare> [^\s"'`<>,;&|\\。、，；「」（）]++ )
+)"""
+_SIGN = r"""(?P<sign>
+    [ \t]{0,8} :[ \t]{0,4} [a-z_][\w.\[\]|]{0,40}  # with a type between
+        (?: [ \t]{1,4}=(?!=) | =(?=[bruf]{0,2}["']) ) [ \t]{0,8}
+    | [ \t]{0,8} (?: := | => | =(?![=>]) | :(?!:) | ： ) [ \t]{0,8}
+)"""
+_ASSIGNMENT = re.compile(rf"""{_NAME} (?:\\{{0,3}}["'`])?\]? {_SIGN} {_VALUE}""", re.IGNORECASE | re.VERBOSE)
+_FLAG = re.compile(
+    rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}?{_NAME}(?P<sign>[ \t]{{1,4}})(?!-){_VALUE}", re.IGNORECASE | re.VERBOSE
+)
+_ELEMENT = re.compile(
+    rf"<[\w:-]{{0,30}}?{_NAME}(?P<quote>>)(?P<quoted>[^<>\r\n]++)</", re.IGNORECASE | re.VERBOSE
+)
+_PROMISING = re.compile(
+    "pass|pwd|token|secret|credential|key|authorization|密码|密碼|パスワード|비밀번호|пароль|kennwort|contraseña",
+    re.IGNORECASE,
+)
+
+# Each tells where a value is by its shape, whatever its name.
+_URL_PASSWORD = re.compile(r"""://[^\s/:@"'<>]{0,256}:(?P<value>[^\s/"'<>?]{1,512})@""")
+_HEADER = re.compile(
+    r"""authorization["'`]?\s{0,4}[:=]\s{0,4}["'`]?(?:bearer|basic|digest|token|apikey|bot)\s{1,4}"""
+    r"(?P<value>[A-Za-z0-9._~+/=:-]{6,})",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"(?<![a-z])(?:bearer|basic)\s{1,4}(?P<value>[a-z0-9._~+/=-]{16,})", re.IGNORECASE)
+_LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =]{1,4}[\"']?[\w.@-]{1,64}:(?P<value>[^\s\"']{1,256})")
+_VALUED = (
+    ("url-password", _URL_PASSWORD), ("password", _LOGIN), ("authorization", _HEADER), ("authorization", _SCHEME),
+)  # fmt: skip
+
+_TEMPLATE = re.compile(
+    r"<[^<>]*> | \[[^\[\]]*\] | \$?\{+[^{}]*\}+ | \$\(?[a-z_][\w.]*\)? | %\(?\w+\)?[sd%]? | [:@#][a-z_]+"
+    r"| [x*.•…]{3,} | .*\byour[-_\ ].* | .*(?:\$\{|\{[a-z_][\w.]*\}).*",
+    re.IGNORECASE | re.VERBOSE,
+)
+_EMPTY_WORDS = frozenset(
+    """
+    changeme example placeholder redacted removed hidden masked none null nil undefined true false todo tbd
+    string str bytes required optional default empty unset missing
+    password passwd passphrase passcode pass pwd secret token key apikey accesskey secretkey credential
+    credentials
+    """.split()
+)
+_CODE = re.compile(
+    r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)*+[(\[{!]"  # a call, an index, a macro
+    r"|[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)++$"  # an attribute
+    r"|[(\[{]|(?:u?int|float|[uif])\d{1,3}$"  # a bracket, a type
+)
+_ELSEWHERE = re.compile(r"[a-z]+://|[~.]?/|(?:[a-z0-9_.-]+/)+[a-z0-9_.-]*$")  # a URL, a path
+_LEAST_CHARACTERS = {"password": 4, "key": 8, "token": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One secret that was replaced, and by what."""
+
+    kind: str
+    marker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and what was found, in order."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+
+def redact(text: str, key: bytes) -> Redacted:
+    """The text with every secret replaced by `[secret:<kind>:<8 hex digits>]`.
+
+    The digits are the start of HMAC-SHA256(key, secret): in one store a secret always has the same marker.
+    A second pass finds nothing more. Time is linear in the text.
+    """
+    findings: list[Finding] = []
+    for _ in range(_MAX_ROUNDS):  # a secret taken out can bare another one, rarely
+        spans = _merged(text)
+        if not spans:
+            break
+        text, found = _replaced(text, spans, key)
+        findings += found
+    return Redacted(text, tuple(finding for finding in findings if finding.marker in text))
+
+
+def redact_json(value: JsonValue, key: bytes) -> tuple[JsonValue, tuple[Finding, ...]]:
+    """A JSON value with the secrets of its texts replaced, and those that stand under a key promising one."""
+    findings: list[Finding] = []
+    return _redacted_json(value, "", key, findings), tuple(findings)
+
+
+def _redacted_json(value: JsonValue, name: str, key: bytes, findings: list[Finding]) -> JsonValue:
+    match value:
+        case dict():
+            return {inner: _redacted_json(item, inner, key, findings) for inner, item in value.items()}
+        case list():
+            return [_redacted_json(item, name, key, findings) for item in value]
+        case None | bool():
+            return value
+        case _:
+            text = str(value)
+    result = redact(text, key)
+    if kind := _kind_named(name, result.text):
+        result = Redacted(*_marked(text, kind, key))
+    findings += result.findings
+    return value if result.text == text else result.text
+
+
+def _kind_named(name: str, value: str) -> str | None:
+    """What a value is if the name alone tells."""
+    named = _ASSIGNMENT.search(f"{name}='x'") if name else None
+    return _kind_quoted(_promise(named), named[_promise(named)], value) if named else None
+
+
+def _marked(secret: str, kind: str, key: bytes) -> tuple[str, tuple[Finding, ...]]:
+    digest = hmac.digest(key, secret.encode("utf-8", "surrogatepass"), "sha256").hex()
+    marker = f"[secret:{kind}:{digest[:_MARKER_DIGITS]}]"
+    return marker, (Finding(kind, marker),)
+
+
+def _replaced(text: str, spans: list[_Span], key: bytes) -> tuple[str, list[Finding]]:
+    parts: list[str] = []
+    findings: list[Finding] = []
+    done = 0
+    for start, end, kind in spans:
+        marker, found = _marked(text[start:end], kind, key)
+        parts += (text[done:start], marker)
+        findings += found
+        done = end
+    return "".join((*parts, text[done:])), findings
+
+
+def _merged(text: str) -> list[_Span]:
+    """The places to replace, in order; where two overlap, one that covers both, named by the longer."""
+    merged: list[_Span] = []
+    for start, end, kind in sorted(_spans(_masked(text)), key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            first, last, named = merged[-1]
+            merged[-1] = (first, max(last, end), named)
+        else:
+            merged.append((start, end, kind))
+    return merged
+
+
+def _masked(text: str) -> str:
+    """The text, as long as before, with our own markers as placeholders that no rule takes for anything else."""
+    return _MARKER.sub(lambda marker: "…" * len(marker[0]), text)
+
+
+def _spans(text: str) -> Iterator[_Span]:
+    for shape in SHAPES:
+        if shape.needle in text:
+            for match in shape.pattern.finditer(text):
+                if set(match[0][-8:]) - set("xX*."):
+                    yield match.start(), match.end(), shape.kind
+    for kind, pattern in _VALUED:
+        yield from _valued(pattern, text, kind)
+    if _PROMISING.search(text):
+        for pattern in (_ASSIGNMENT, _FLAG, _ELEMENT):
+            yield from _assigned(pattern, text)
+
+
+def _valued(pattern: re.Pattern[str], text: str, kind: str) -> Iterator[_Span]:
+    for match in pattern.finditer(text):
+        value = match["value"]
+        is_random = kind != "authorization" or _looks_random(value)
+        if is_random and not (value.isdigit() or _TEMPLATE.fullmatch(value)):
+            yield *match.span("value"), kind
+
+
+def _assigned(pattern: re.Pattern[str], text: str) -> Iterator[_Span]:
+    for match in pattern.finditer(text):
+        promise = _promise(match)
+        if match["quote"]:
+            kind = _kind_quoted(promise, match[promise], match["quoted"])
+            span = match.span("quoted")
+        else:
+            value = _trimmed(match["bare"])
+            kind = _kind_bare(promise, match, value)
+            span = (match.start("bare"), match.start("bare") + len(value))
+        if kind:
+            yield *span, kind
+
+
+def _promise(match: re.Match[str]) -> str:
+    return next(group for group in ("password", "key", "token") if match[group])
+
+
+def _kind_quoted(promise: str, name: str, value: str) -> str | None:
+    says_nothing = _is_placeholder(value) or value[0].isspace() or value[0] == "+" or value[-1] == "+"
+    is_prose = " " in value and _PROMISING.search(value)
+    if says_nothing or is_prose or (name.lower() == "pass" and value.isdigit()):
+        return None
+    match promise:
+        case "password":
+            return promise
+        case "key":
+            return promise if len(value) >= 6 and not _ELSEWHERE.match(value) else None
+        case _:
+            is_secret = len(value) >= _LEAST_CHARACTERS["token"] and _is_mixed(value) and " " not in value
+            return promise if is_secret and not _ELSEWHERE.match(value) else None
+
+
+def _kind_bare(promise: str, match: re.Match[str], value: str) -> str | None:
+    if _is_placeholder(value) or _CODE.match(value):
+        return None
+    name = match[promise]
+    is_path = _ELSEWHERE.match(value)
+    if name.isupper() and match["sign"] == "=":
+        return promise if not (is_path and name == "PWD") else None
+    if is_path:
+        return None
+    if (
+        match["sign"] == "="
+        and promise != "token"
+        and match.string[match.end() : match.end() + 1] not in {",", ")"}
+    ):
+        return promise if not (value.isdigit() and name.lower() == "pass") else None
+    if value.isdigit():
+        return promise if promise == "password" and name.lower() != "pass" and len(value) >= 4 else None
+    return promise if len(value) >= _LEAST_CHARACTERS[promise] and _is_mixed(value) else None
+
+
+def _is_placeholder(value: str) -> bool:
+    letters = "".join(filter(str.isalnum, value)).lower()
+    return not letters or letters in _EMPTY_WORDS or _TEMPLATE.fullmatch(value) is not None
+
+
+def _is_mixed(value: str) -> bool:
+    """Letters together with digits or signs that words and names of types do not have."""
+    rest = value.rstrip("!?*")
+    has_letter = any(map(str.isalpha, rest))
+    return has_letter and any(character.isdigit() or character in "!@#$%^*+=~" for character in rest)
+
+
+def _looks_random(value: str) -> bool:
+    """Digits, or capitals in the middle."""
+    return any(map(str.isdigit, value)) or (any(map(str.isupper, value[1:])) and any(map(str.islower, value)))
+
+
+def _trimmed(value: str) -> str:
+    """Without what a sentence or a bracket around it adds at the end."""
+    while value and (
+        value[-1] in ".:*"
+        or (value[-1] in ")]}" and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]))
+    ):
+        value = value[:-1]
+    return value

@@ -1,0 +1,26 @@
+"""The seam: the only package that knows a database driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from m3_memory.kernel.clock import Clock
+    from m3_memory.storage.database import Database
+
+
+def open_database(location: str | Path, clock: Clock, *, durable: bool = False, vfs: str | None = None) -> Database:
+    """Opens a store, making or migrating it where needed.
+
+    `location` is a `postgresql://` address or the path of a SQLite file. `durable` waits for the disk at every
+    commit. `vfs` names an apsw virtual file system and is for tests of failing disks.
+    Raises StoreUnreachable, StoreReadOnly, StoreTooNew, StoreDamaged, StoreFull.
+    """
+    if str(location).startswith(("postgresql://", "postgres://")):
+        from m3_memory.storage.postgres import PostgresDatabase
+
+        return PostgresDatabase(str(location), clock, durable=durable)
+    from m3_memory.storage.sqlite import SqliteDatabase
+
+    return SqliteDatabase(Path(location), clock, durable=durable, vfs=vfs)

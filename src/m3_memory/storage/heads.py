@@ -1,0 +1,52 @@
+"""The head of every owner's history, written beside the database: forward only."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+from m3_memory.storage.locks import file_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from m3_memory.storage.transaction import Transaction
+
+
+class HeadFile:
+    """One JSON object: `origin/user` to the latest [sequence, hash] any process saw committed.
+
+    It tells truncation of the history from an untouched one. Where it can't be written the store works on;
+    `m3 doctor` says so.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def note(self, transaction: Transaction) -> None:
+        """Notes the head this committed transaction left, unless a later one stands there."""
+        head = transaction.head
+        if head is None:
+            return
+        try:
+            self._advance(f"{transaction.origin}/{transaction.user_id}", *head)
+        except OSError:
+            return
+
+    def read(self) -> dict[str, tuple[int, str]]:
+        """Every known head; empty when there is no file that can be understood."""
+        try:
+            noted = cast("dict[str, tuple[int, str]]", json.loads(self.path.read_text(encoding="utf-8")))
+            return {name: (int(sequence), str(digest)) for name, (sequence, digest) in noted.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {}
+
+    def _advance(self, name: str, sequence: int, digest: str) -> None:
+        with file_lock(self.path.with_name(f"{self.path.name}.lock"), wait=True) as held:
+            heads = self.read()
+            if not held or heads.get(name, (0, ""))[0] >= sequence:
+                return
+            heads[name] = (sequence, digest)
+            beside = self.path.with_name(f"{self.path.name}.new")
+            beside.write_text(json.dumps(heads), encoding="utf-8")
+            beside.replace(self.path)

@@ -1,0 +1,148 @@
+"""visible(): the one relation every read of memories starts from.
+
+A `View` says who looks, at what, and from when; `visible(view)` is the relation of what that view shows and
+`clauses(view)` its five conditions by name, so that `reasons` can say which one hides a memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from m3_memory.kernel.caller import Scope
+from m3_memory.storage.sql import Sql, any_of, join, sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from m3_memory.kernel.caller import Caller
+    from m3_memory.storage.database import Reader
+
+SCOPES = (Scope.AGENT, Scope.SESSION, Scope.USER)
+ADMITTED = ("accepted", "verified")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a read narrows itself to. Every field narrows; none widens what the caller holds.
+
+    `as_of` and `known_at` are store-form times; empty means the present of that clock. Tuples are
+    alternatives; an empty tuple or text asks for no narrowing.
+    """
+
+    as_of: str = ""
+    known_at: str = ""
+    trust_states: tuple[str, ...] = ADMITTED
+    variant: str = ""
+    scopes: tuple[Scope, ...] = SCOPES
+    types: tuple[str, ...] = ()
+    excluded_types: tuple[str, ...] = ()
+    agent_id: str = ""
+    conversation_id: str = ""
+    valid_since: str = ""
+    valid_until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A caller's filter at one moment. `now` is the reader's: the later of clock and last store time."""
+
+    caller: Caller
+    filter: Filter
+    now: str
+
+    @property
+    def as_of(self) -> str:
+        return self.filter.as_of or self.now
+
+    @property
+    def known_at(self) -> str:
+        return self.filter.known_at or self.now
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        return self.caller.audiences(self.filter.scopes)
+
+
+def view_of(reader: Reader, caller: Caller, narrowing: Filter) -> View:
+    return View(caller, narrowing, reader.now)
+
+
+def clauses(view: View) -> dict[str, Sql]:
+    """The five conditions of data_model.md §4, by name, over `memory_validity AS belief`."""
+    return {
+        "audience": _audience(view),
+        "belief": _belief(view),
+        "expiry": sql("belief.expires_at > ?", view.known_at),
+        "trust": _trust(view),
+        "variant": any_of("belief.variant", ("", view.filter.variant) if view.filter.variant else ("",)),
+        "narrowing": _narrowing(view.filter),
+    }
+
+
+def visible(view: View) -> Sql:
+    """The relation of visible beliefs, to be selected from: `FROM` + this."""
+    return relation(clauses(view).values())
+
+
+def relation(conditions: Iterable[Sql]) -> Sql:
+    """The beliefs for which all these conditions hold; `visible` is this over all five clauses."""
+    where = join(" AND ", conditions)
+    return sql("(SELECT belief.* FROM memory_validity AS belief WHERE") + where + sql(") AS visible")
+
+
+def reasons(reader: Reader, view: View, memory_id: str) -> tuple[str, ...]:
+    """The names of the clauses that hide this memory from the view; empty when it is visible.
+
+    Judged on the belief that fails fewest. Audiences the caller does not hold are told from nothing:
+    for a memory that is not there the answer is ("audience",) too.
+    """
+    named = clauses(view)
+    verdicts = join(", ", (sql("CASE WHEN") + clause + sql("THEN 1 ELSE 0 END") for clause in named.values()))
+    rows = reader.rows(
+        sql("SELECT") + verdicts + sql("FROM memory_validity AS belief WHERE belief.memory_id = ?", memory_id)
+    )
+    failing = [tuple(name for name, holds in zip(named, row, strict=True) if not holds) for row in rows]
+    return min((f for f in failing if "audience" not in f), key=len, default=("audience",))
+
+
+def held(view: View) -> Sql:
+    """Only the first clause: every belief ever held in the caller's audiences, seen or not."""
+    return sql("(SELECT belief.* FROM memory_validity AS belief WHERE") + _audience(view) + sql(") AS held")
+
+
+def _audience(view: View) -> Sql:
+    return (
+        sql("belief.audience IN (SELECT audience FROM audiences WHERE") + any_of("name", view.audiences) + sql(")")
+    )
+
+
+def _belief(view: View) -> Sql:
+    holds = sql("belief.valid_from <= ? AND belief.valid_to > ?", view.as_of, view.as_of)
+    if not view.filter.known_at:
+        return sql("belief.recorded_to = '9999-12-31T23:59:59.999999Z' AND") + holds
+    known = view.filter.known_at
+    return sql("belief.recorded_from <= ? AND belief.recorded_to > ? AND", known, known) + holds
+
+
+def _trust(view: View) -> Sql:
+    admitted = any_of("belief.trust_state", view.filter.trust_states)
+    if not view.filter.known_at:
+        return admitted
+    return admitted + sql(
+        "AND NOT EXISTS (SELECT 1 FROM memory_validity AS newest WHERE newest.memory_id = belief.memory_id"
+        " AND newest.trust_state = 'rejected' AND newest.belief ="
+        " (SELECT max(every.belief) FROM memory_validity AS every WHERE every.memory_id = belief.memory_id))"
+    )
+
+
+def _narrowing(narrowing: Filter) -> Sql:
+    parts = [
+        any_of("belief.type", narrowing.types) if narrowing.types else None,
+        sql("NOT") + any_of("belief.type", narrowing.excluded_types) if narrowing.excluded_types else None,
+        sql("belief.agent_id = ?", narrowing.agent_id) if narrowing.agent_id else None,
+        sql("belief.conversation_id = ?", narrowing.conversation_id) if narrowing.conversation_id else None,
+        sql("belief.valid_to > ?", narrowing.valid_since) if narrowing.valid_since else None,
+        sql("belief.valid_from < ?", narrowing.valid_until) if narrowing.valid_until else None,
+    ]
+    return join(" AND ", [part for part in parts if part is not None] or [sql("1 = 1")])

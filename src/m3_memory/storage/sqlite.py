@@ -1,0 +1,298 @@
+"""SQLite through apsw: write-ahead logging, one writer at a time, readers that wait for nobody."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import apsw
+
+from m3_memory import errors
+from m3_memory.storage import migrate
+from m3_memory.storage.heads import HeadFile
+from m3_memory.storage.locks import file_lock
+from m3_memory.storage.pool import Pool
+from m3_memory.storage.sql import Row, Sql, sql
+from m3_memory.storage.sqlite_dialect import SqliteDialect
+from m3_memory.storage.transaction import Transaction, closing, opened_for_reading, opened_for_writing
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from pathlib import Path
+
+    from m3_memory.kernel.clock import Clock
+    from m3_memory.storage.database import Reader, Writer
+
+BUSY_SECONDS = 10.0
+_FALLS_BACK = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
+_TYPES = {
+    "SERIAL_KEY": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "WHOLE": "INTEGER",
+    "FLOAT": "REAL",
+    "BYTES": "BLOB",
+    "TOKEN": "TEXT",
+}
+
+
+class SqliteConnection:
+    """One apsw connection; fulfils transaction.Connection, migrate.Migrating and pool.Pooled."""
+
+    def __init__(self, connection: apsw.Connection, obstacle: apsw.Error | None = None) -> None:
+        self.raw = connection
+        self.obstacle = obstacle
+
+    @property
+    def reusable(self) -> bool:
+        return self.obstacle is None
+
+    def rows(self, statement: Sql) -> list[Row]:
+        return list(self.raw.execute(statement.text, statement.values))
+
+    def execute(self, statement: Sql) -> int:
+        self.raw.execute(statement.text, statement.values)
+        return self.raw.changes()
+
+    def execute_many(self, text: str, rows: Iterable[Row]) -> None:
+        self.raw.executemany(text, rows)
+
+    def run_script(self, script: str) -> None:
+        self.raw.execute(script)
+
+    def has_table(self, name: str) -> bool:
+        return bool(self.rows(sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)))
+
+    def close(self) -> None:
+        self.raw.close()
+
+
+def sqlite_schema() -> migrate.Schema:
+    """What this version of the code brings a SQLite store to."""
+    return migrate.Schema(migrate.shipped("sqlite"), _TYPES)
+
+
+class SqliteDatabase:
+    """A store in one file. `vfs` names an apsw virtual file system, for those who test on a failing disk."""
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        durable: bool = False,
+        vfs: str | None = None,
+        schema: migrate.Schema | None = None,
+    ) -> None:
+        self.path = path
+        self.dialect = SqliteDialect(path, self)
+        self._clock = clock
+        self._durable = durable
+        self._vfs = vfs
+        self._pool = Pool(self._opened, apsw.Error)
+        self._writing = threading.Lock()
+        self.heads = HeadFile(path.with_name(f"{path.name}.head"))
+        self.migrated: tuple[str, ...] = ()
+        self.backup_path: Path | None = None
+        with self._classified():
+            self.schema_version = self._prepare(schema or sqlite_schema())
+
+    @contextmanager
+    def read(self, user_id: str) -> Generator[Reader]:
+        with self._classified(), self._pool.connection() as connection:
+            connection.raw.execute("BEGIN")
+            try:
+                yield opened_for_reading(
+                    connection, self.dialect, user_id, self._clock.now(), self.schema_version
+                )
+            finally:
+                _rolled_back(connection)
+
+    @contextmanager
+    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> Generator[Writer]:
+        until = time.monotonic() + timeout_seconds
+        with self._classified(), _held(self._writing, timeout_seconds), self._pool.connection() as connection:
+            _begin_writing(connection, max(0.0, until - time.monotonic()))
+            transaction = yield from self._transact(connection, user_id)
+        self.heads.note(transaction)
+        for action in transaction.actions:
+            action()
+
+    @contextmanager
+    def exclusive(self, name: str) -> Generator[bool]:
+        with file_lock(self.path.with_name(f"{self.path.name}.{name}.lock"), wait=False) as held:
+            yield held
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def copy_to(self, path: Path) -> None:
+        """A consistent copy of the whole store in one new file: checked, flushed to the disk, private.
+
+        Under its name only once it is whole. Raises FileExistsError, OSError.
+        """
+        unfinished = path.with_name(f"{path.name}.unfinished")
+        with self._classified():
+            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            try:
+                with self._pool.connection() as connection:
+                    _copied(connection.raw, unfinished)
+                with unfinished.open("rb+") as file:
+                    os.fsync(file.fileno())
+                if path.exists():
+                    raise FileExistsError(f"{path} exists already")
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        _flush_folder(path.parent)
+
+    def _transact(self, connection: SqliteConnection, user_id: str) -> Generator[Writer, None, Transaction]:
+        try:
+            transaction = opened_for_writing(
+                connection, self.dialect, user_id, self._clock.now(), self.schema_version
+            )
+            yield transaction
+            closing(transaction)
+            connection.raw.execute("COMMIT")
+        except BaseException:
+            _rolled_back(connection)
+            raise
+        return transaction
+
+    def _opened(self) -> SqliteConnection:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        connection = None
+        try:
+            connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
+            _configure(connection, durable=self._durable)
+            return SqliteConnection(connection)
+        except apsw.Error as error:
+            if connection is not None:
+                connection.close()
+            if not isinstance(error, _FALLS_BACK) or not self.path.exists():
+                raise
+            return self._opened_unwritable(error)
+
+    def _opened_unwritable(self, error: apsw.Error) -> SqliteConnection:
+        """Reads the file as it lies there, for one transaction; only where no log beside it holds more.
+
+        For a file or folder that can't be written, and a full disk, where SQLite has no room to share memory.
+        """
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            if not isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError):
+                raise error
+            raise errors.StoreReadOnly(
+                f"{self.path} has unfinished writes beside it, unreadable where nothing may be written",
+                "make the folder writable once, or copy the store with its -wal file to a folder that is",
+            ) from error
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        where = f"{self.path.absolute().as_uri()}?immutable=1"
+        return SqliteConnection(apsw.Connection(where, flags=flags, vfs=self._vfs), obstacle=error)
+
+    def _prepare(self, schema: migrate.Schema) -> int:
+        """Migrates where needed; returns the schema version that transactions are then held to."""
+        with self._pool.connection() as connection:
+            stored = migrate.stored_version(connection, schema)
+            if not connection.raw.readonly("main"):
+                _use_write_ahead_log(connection.raw)
+            if stored >= schema.version:
+                return stored
+            connection.raw.execute("BEGIN IMMEDIATE")
+            try:
+                self.migrated = migrate.apply(
+                    connection, schema, self._clock.now(), before=self._back_up_before_migrating
+                )
+                connection.raw.execute("COMMIT")
+            except BaseException:
+                _rolled_back(connection)
+                raise
+            return migrate.stored_version(connection, schema)
+
+    def _back_up_before_migrating(self, version: int) -> None:
+        stamp = self._clock.now().replace(":", "").replace(".", "-")
+        path = self.path.with_name(f"{self.path.name}.before-migration-{version}-{stamp}")
+        self.copy_to(path)
+        self.backup_path = path
+
+    @contextmanager
+    def _classified(self) -> Generator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            known = self.dialect.classify(error)
+            if known is None:
+                raise
+            raise known from error
+
+
+def _configure(connection: apsw.Connection, *, durable: bool) -> None:
+    connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+
+
+@contextmanager
+def _held(lock: threading.Lock, timeout_seconds: float) -> Generator[None]:
+    if not lock.acquire(timeout=max(0.0, timeout_seconds)):
+        raise apsw.BusyError("another thread of this process is writing")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _begin_writing(connection: SqliteConnection, timeout_seconds: float) -> None:
+    if isinstance(connection.obstacle, apsw.FullError | apsw.IOError):
+        raise connection.obstacle
+    connection.raw.set_busy_timeout(int(timeout_seconds * 1000))
+    connection.raw.execute("BEGIN IMMEDIATE")
+    connection.raw.set_busy_timeout(int(BUSY_SECONDS * 1000))
+
+
+def _use_write_ahead_log(connection: apsw.Connection) -> None:
+    """Switching a new file over needs it alone for a moment, and SQLite does not wait for that by itself."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _copied(source: apsw.Connection, path: Path) -> None:
+    copy = apsw.Connection(str(path))
+    try:
+        with copy.backup("main", source, "main") as backup:
+            backup.step()
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        verdict = copy.execute("PRAGMA quick_check").fetchall()
+    finally:
+        copy.close()
+    if verdict != [("ok",)]:
+        raise errors.StoreDamaged(
+            f"the copy of the store is damaged: {verdict[0][0]}", "the store itself may be: run m3 doctor"
+        )
+
+
+def _flush_folder(folder: Path) -> None:
+    if sys.platform == "win32":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _rolled_back(connection: SqliteConnection) -> None:
+    with suppress(apsw.Error):
+        if connection.raw.in_transaction:
+            connection.raw.execute("ROLLBACK")

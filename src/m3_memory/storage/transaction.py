@@ -1,0 +1,173 @@
+"""Transaction: one read or write transaction over a driver's connection, the same for both engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from m3_memory.errors import RestartNeeded, StoreDamaged
+from m3_memory.kernel.clock import BEGINNING, later
+from m3_memory.storage.sql import Row, Sql, sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from m3_memory.storage.dialect import Dialect
+
+GENESIS = "0" * 64
+
+
+class Connection(Protocol):
+    """A driver's connection, inside a transaction."""
+
+    def rows(self, statement: Sql) -> list[Row]: ...
+
+    def execute(self, statement: Sql) -> int: ...
+
+    def execute_many(self, text: str, rows: Iterable[Row]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What every transaction learns first: which store this is, and where its owner's record stands."""
+
+    schema_version: int
+    origin: str
+    secret_key: bytes
+    owner: int | None
+    last_store_time: str
+    last_sequence: int
+    last_hash: str
+
+
+@dataclass(slots=True)
+class Transaction:
+    """Fulfils Reader, and Writer once an owner is set by `opened_for_writing`."""
+
+    connection: Connection
+    dialect: Dialect
+    status: Status
+    now: str
+    user_id: str
+    changed: bool = False
+    head: tuple[int, str] | None = None
+    actions: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
+
+    @property
+    def owner(self) -> int:
+        assert self.status.owner is not None, "only a write transaction has an owner"
+        return self.status.owner
+
+    @property
+    def store_time(self) -> str:
+        return self.now
+
+    @property
+    def origin(self) -> str:
+        return self.status.origin
+
+    @property
+    def secret_key(self) -> bytes:
+        return self.status.secret_key
+
+    def rows(self, statement: Sql) -> list[Row]:
+        return self.connection.rows(statement)
+
+    def row(self, statement: Sql) -> Row | None:
+        found = self.connection.rows(statement)
+        return found[0] if found else None
+
+    def execute(self, statement: Sql) -> int:
+        self.changed = True
+        return self.connection.execute(statement)
+
+    def execute_many(self, text: str, rows: Iterable[Row]) -> None:
+        self.changed = True
+        self.connection.execute_many(text, rows)
+
+    def insert(self, statement: Sql) -> int:
+        self.changed = True
+        return number(self.connection.rows(statement)[0][0])
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        self.actions.append(action)
+
+
+def opened_for_reading(
+    connection: Connection, dialect: Dialect, user_id: str, clock_now: str, schema_version: int
+) -> Transaction:
+    status = read_status(connection, user_id, schema_version)
+    return Transaction(connection, dialect, status, max(clock_now, status.last_store_time), user_id)
+
+
+def opened_for_writing(
+    connection: Connection, dialect: Dialect, user_id: str, clock_now: str, schema_version: int
+) -> Transaction:
+    """The write transaction of this user, whose lock is held; makes the owner's row at its first write."""
+    status = read_status(connection, user_id, schema_version)
+    now = max(clock_now, later(status.last_store_time))
+    if status.owner is None:
+        connection.execute(
+            sql(
+                "INSERT INTO owners (user_id, last_store_time, last_sequence, last_hash) VALUES (?, ?, 0, ?)",
+                user_id,
+                BEGINNING,
+                GENESIS,
+            )
+        )
+        status = read_status(connection, user_id, schema_version)
+    return Transaction(connection, dialect, status, now, user_id)
+
+
+def closing(transaction: Transaction) -> None:
+    """Notes the transaction's store time, so that the next one's is later; runs before the commit."""
+    if transaction.changed:
+        transaction.connection.execute(
+            sql("UPDATE owners SET last_store_time = ? WHERE owner = ?", transaction.now, transaction.owner)
+        )
+
+
+def read_status(connection: Connection, user_id: str, schema_version: int) -> Status:
+    found = connection.rows(
+        sql(
+            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time, o.last_sequence, o.last_hash"
+            " FROM stores AS s LEFT JOIN owners AS o ON o.user_id = ?",
+            user_id,
+        )
+    )
+    if not found:
+        raise StoreDamaged("the store has no record of itself", "restore a backup: m3 restore PATH")
+    version, origin, key, owner, last_time, sequence, last_hash = found[0]
+    if number(version) != schema_version:
+        raise RestartNeeded(
+            "the store was migrated by another process since this one opened it",
+            "restart the agent, so that it starts a new server",
+        )
+    assert isinstance(key, bytes)
+    return Status(
+        number(version),
+        text(origin),
+        key,
+        None if owner is None else number(owner),
+        BEGINNING if last_time is None else text(last_time),
+        0 if sequence is None else number(sequence),
+        GENESIS if last_hash is None else text(last_hash),
+    )
+
+
+def number(value: object) -> int:
+    """A column that holds whole numbers."""
+    assert isinstance(value, int), value
+    return value
+
+
+def text(value: object) -> str:
+    """A column that holds text."""
+    assert isinstance(value, str), value
+    return value
+
+
+def real(value: object) -> float:
+    """A column that holds numbers with a fraction."""
+    assert isinstance(value, int | float), value
+    return float(value)

@@ -1,0 +1,180 @@
+"""What the cache asks of the database: where it stands, what changed, whole rows, and exact cosines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from m3_memory.storage.predicates import visible
+from m3_memory.storage.sql import Sql, any_of, sql
+from m3_memory.storage.transaction import Transaction, number, text
+from m3_memory.storage.vectors.layout import (
+    TEXT_COLUMNS,
+    TIME_COLUMNS,
+    TRUST_CODES,
+    Checkpoint,
+    Doubles,
+    Integers,
+    Records,
+    hashed,
+    microseconds,
+    normalised,
+    quantised,
+    slot_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from m3_memory.storage.database import Reader
+    from m3_memory.storage.predicates import View
+    from m3_memory.storage.sql import Row
+
+ITEMS_PER_READ = 1024
+
+_OPEN_SLOTS = (
+    "SELECT embedding.item, embedding.vector, belief.audience, belief.trust_state,"
+    " belief.type, belief.agent_id, belief.conversation_id, belief.variant,"
+    " belief.valid_from, belief.valid_to, belief.expires_at"
+)
+_OPEN_BELIEF = (
+    "JOIN memory_validity AS belief ON belief.item = embedding.item"
+    " AND belief.recorded_to = '9999-12-31T23:59:59.999999Z' WHERE length(embedding.vector) = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What one read transaction sees of an embedding space, its store, its last change and event."""
+
+    space: int
+    origin: str
+    dimension: int
+    sequence: int
+    event: int
+    is_committed: bool
+
+
+def moment(reader: Reader, space: int) -> Moment | None:
+    """Where this reader stands; None if there is no such space."""
+    found = reader.row(
+        sql(
+            "SELECT dimension, (SELECT max(sequence) FROM search_changes),"
+            " (SELECT max(event) FROM memory_history) FROM embedding_spaces WHERE space = ?",
+            space,
+        )
+    )
+    if found is None:
+        return None
+    dimension, sequence, event = (number(value or 0) for value in found)
+    changing = isinstance(reader, Transaction) and reader.changed
+    return Moment(space, reader.origin, dimension, sequence, event, not changing)
+
+
+def checkpoint(reader: Reader, sequence: int, event: int) -> Checkpoint:
+    """What this reader's store holds at that change and event; item 0 where it holds nothing."""
+    change = reader.row(sql("SELECT item, kind FROM search_changes WHERE sequence = ?", sequence)) or (0, "")
+    happened = reader.row(sql("SELECT hash FROM memory_history WHERE event = ?", event)) or ("",)
+    return Checkpoint(sequence, number(change[0]), text(change[1]), event, text(happened[0])[:16])
+
+
+def changed_items(reader: Reader, after: int) -> dict[int, int]:
+    """The items that changed after this sequence, each with the sequence of its last change."""
+    rows = reader.rows(
+        sql("SELECT item, max(sequence) FROM search_changes WHERE sequence > ? GROUP BY item", after)
+    )
+    return {number(item): number(sequence) for item, sequence in rows}
+
+
+def slots_of(reader: Reader, now: Moment, items: Sequence[int]) -> Records:
+    """A record for each window of those of the items that have an open belief, item by item."""
+    given = sql("FROM json_each(?) AS asked CROSS JOIN memory_embeddings AS embedding", _json(items))
+    joined = sql("ON embedding.item = asked.value AND embedding.space = ?", now.space)
+    return _records(reader, now, given + joined)
+
+
+def all_slots(reader: Reader, now: Moment) -> Iterator[Records]:
+    """Every record there is, in pieces of bounded size."""
+    last = number((reader.row(sql("SELECT max(item) FROM memory_embeddings")) or (0,))[0] or 0)
+    for first in range(0, last + 1, ITEMS_PER_READ):
+        given = sql(
+            "FROM (SELECT * FROM memory_embeddings WHERE space = ? AND item BETWEEN ? AND ?) AS embedding",
+            now.space,
+            first,
+            first + ITEMS_PER_READ - 1,
+        )
+        yield _records(reader, now, given)
+
+
+def audiences(reader: Reader, view: View) -> list[int]:
+    """The numbers of the audiences that the view reads."""
+    rows = reader.rows(sql("SELECT audience FROM audiences WHERE") + any_of("name", view.audiences))
+    return [number(row[0]) for row in rows]
+
+
+def visible_items(reader: Reader, view: View, items: Sequence[int]) -> list[int]:
+    """Those of the items that the view shows."""
+    shown = sql("ON visible.item = asked.value")
+    given = sql("SELECT visible.item FROM json_each(?) AS asked CROSS JOIN", _json(items))
+    return [number(row[0]) for row in reader.rows(given + visible(view) + shown)]
+
+
+def all_visible_items(reader: Reader, view: View) -> list[int]:
+    """Everything that the view shows."""
+    rows = reader.rows(sql("SELECT DISTINCT visible.item FROM") + visible(view))
+    return [number(row[0]) for row in rows]
+
+
+def best_windows(reader: Reader, now: Moment, query: Doubles, items: Sequence[int]) -> dict[int, float]:
+    """The cosine of each item's best window with a query of length one, from the full-precision rows."""
+    best: dict[int, float] = {}
+    for first in range(0, len(items), ITEMS_PER_READ):
+        rows = reader.rows(
+            sql(
+                "SELECT embedding.item, embedding.vector FROM json_each(?) AS asked"
+                " CROSS JOIN memory_embeddings AS embedding ON embedding.item = asked.value"
+                " AND embedding.space = ? WHERE length(embedding.vector) = ?",
+                _json(items[first : first + ITEMS_PER_READ]),
+                now.space,
+                2 * now.dimension,
+            )
+        )
+        # Row by row the same sum, whatever else is in the batch: equal vectors get equal cosines.
+        cosines: Doubles = (normalised(_vectors(rows, now.dimension)) * query).sum(axis=1)
+        for (item, _), cosine in zip(rows, cosines.tolist(), strict=True):
+            best[number(item)] = max(cosine, best.get(number(item), -2.0))
+    return best
+
+
+def unit(vector: bytes) -> Doubles:
+    """One little-endian half-precision vector, at length one."""
+    return normalised(np.frombuffer(vector, "<f2").astype(np.float64)[None, :])[0]
+
+
+def _records(reader: Reader, now: Moment, given: Sql) -> Records:
+    rows = reader.rows(sql(_OPEN_SLOTS) + given + sql(_OPEN_BELIEF, 2 * now.dimension))
+    records = np.zeros(len(rows), slot_type(now.dimension))
+    if not rows:
+        return records
+    items, _, held_by, trust, *filtered = zip(*rows, strict=True)
+    records["stamp"] = now.sequence
+    records["item"] = items
+    records["audience"] = held_by
+    records["trust"] = [TRUST_CODES[text(state)] for state in trust]
+    for name, texts in zip(TEXT_COLUMNS, filtered, strict=False):
+        records[name] = [hashed(text(value)) for value in texts]
+    for name, times in zip(TIME_COLUMNS, filtered[len(TEXT_COLUMNS) :], strict=True):
+        records[name] = microseconds(cast("Sequence[str]", times))
+    quantised(_vectors(rows, now.dimension), records)
+    return records
+
+
+def _vectors(rows: Sequence[Row], dimension: int) -> Doubles:
+    joined = b"".join(cast("bytes", row[1]) for row in rows)
+    return np.frombuffer(joined, "<f2").reshape(-1, dimension).astype(np.float64)
+
+
+def _json(items: Sequence[int] | Integers) -> str:
+    return f"[{','.join(map(str, items))}]"

@@ -1,0 +1,103 @@
+"""Masks and bounds over mapped slots: what a view lets through, and how near each of those can be at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from m3_memory.storage.vectors.layout import (
+    SLOTS_PER_BLOCK,
+    TRUST_CODES,
+    Doubles,
+    Floats,
+    Integers,
+    Mask,
+    Records,
+    hashed,
+    microseconds,
+)
+
+if TYPE_CHECKING:
+    from m3_memory.storage.predicates import Filter, View
+
+_DENSE = 0.3
+"""Above this share of admitted slots reading all of them in order is quicker than picking them out."""
+
+
+def admitted(blocks: Records, view: View, audiences: Sequence[int]) -> Mask:
+    """Which slots pass the view's five conditions; the shape is (blocks, slots of a block)."""
+    narrowing = view.filter
+    as_of, known_at = microseconds([view.as_of, view.known_at])
+    mask: Mask = np.isin(blocks["audience"], np.array(audiences, np.int64))
+    mask &= blocks["valid_from"] <= as_of
+    mask &= blocks["valid_to"] > as_of
+    mask &= blocks["expires_at"] > known_at
+    trusted = np.zeros(256, np.bool_)
+    trusted[[TRUST_CODES[state] for state in narrowing.trust_states if state in TRUST_CODES]] = True
+    mask &= trusted[blocks["trust"]]
+    mask &= np.isin(blocks["variant"], _hashes("", narrowing.variant))
+    _narrow(mask, blocks, narrowing)
+    return mask
+
+
+def _narrow(mask: Mask, blocks: Records, narrowing: Filter) -> None:
+    if narrowing.types:
+        mask &= np.isin(blocks["type"], _hashes(*narrowing.types))
+    if narrowing.excluded_types:
+        mask &= ~np.isin(blocks["type"], _hashes(*narrowing.excluded_types))
+    if narrowing.agent_id:
+        mask &= blocks["agent"] == hashed(narrowing.agent_id)
+    if narrowing.conversation_id:
+        mask &= blocks["conversation"] == hashed(narrowing.conversation_id)
+    if narrowing.valid_since:
+        mask &= blocks["valid_to"] > microseconds([narrowing.valid_since])[0]
+    if narrowing.valid_until:
+        mask &= blocks["valid_from"] < microseconds([narrowing.valid_until])[0]
+
+
+def _hashes(*texts: str) -> Integers:
+    return np.array([hashed(text) for text in texts], np.int64)
+
+
+def upper_bounds(blocks: Records, mask: Mask, query: Doubles) -> Floats:
+    """The most each admitted slot's cosine with the query can be; minus infinity for the others."""
+    bounds = np.zeros(mask.shape, np.float32)
+    wanted = query.astype(np.float32)
+    rows = blocks["row"]
+    # 512 rows at a time: they stay in the processor's cache, and too few for BLAS to call up its threads.
+    buffer = np.empty((SLOTS_PER_BLOCK, len(wanted)), np.float32)
+    chosen = np.nonzero(mask)
+    if len(chosen[0]) > _DENSE * mask.size:
+        for number in np.flatnonzero(mask.any(axis=1)):
+            np.copyto(buffer, rows[number])
+            bounds[number] = buffer @ wanted
+    else:
+        for first in range(0, len(chosen[0]), SLOTS_PER_BLOCK):
+            piece = tuple(axis[first : first + SLOTS_PER_BLOCK] for axis in chosen)
+            picked = rows[piece]
+            np.copyto(buffer[: len(picked)], picked)
+            bounds[piece] = buffer[: len(picked)] @ wanted
+    bounds *= blocks["scale"]
+    bounds += blocks["slack"]
+    bounds[~mask] = -np.inf
+    return bounds
+
+
+def descending(bounds: Floats, first: int) -> Iterator[tuple[Integers, float]]:
+    """The finite bounds' places, best first, `first` of them and then twice as many each time.
+
+    With each helping comes the highest bound of all that have not been served; in no order inside one.
+    """
+    left = np.flatnonzero(bounds > -np.inf)
+    size = first
+    while left.size:
+        if left.size > size:
+            parted = left[np.argpartition(-bounds[left], size)]
+            served, left = parted[:size], parted[size:]
+            yield served, float(bounds[left].max())
+        else:
+            yield left, -np.inf
+            return
+        size *= 2

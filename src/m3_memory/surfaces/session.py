@@ -1,0 +1,65 @@
+"""What the MCP server and the command line share: from one launch to calls of tools."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Protocol
+
+from m3_memory.app import App
+from m3_memory.catalog.dispatch import dispatch
+from m3_memory.config import load_settings
+from m3_memory.toolbox import CATALOG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from m3_memory.catalog.dispatch import Outcome
+    from m3_memory.launch import Launch
+
+
+class Client(Protocol):
+    """Who is connected, as it calls itself. Reading `roots` may ask the client."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def roots(self) -> tuple[str, ...]: ...
+
+
+class Session:
+    """The product behind one connection. Calls may come from several threads at once."""
+
+    def __init__(self, launch: Launch, app: App) -> None:
+        self.app = app
+        self._launch = launch
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        client: Client | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Outcome:
+        """Runs one tool of the catalog.
+
+        What the call or the tool did wrong is an outcome; raises only the errors of the launch itself.
+        """
+        client_name = client.name if client else ""
+        caller, notices = self.app.caller_for(
+            self._launch, client_name, lambda: client.roots if client else ()
+        )
+        return dispatch(CATALOG, self.app.context(caller, notices, cancelled), name, arguments)
+
+    def close(self) -> None:
+        """Closes the store if it was opened."""
+        self.app.close()
+
+
+def open_session(launch: Launch) -> Session:
+    """A session by the settings in force; the store is opened by the first call that needs it.
+
+    Raises InvalidSettings.
+    """
+    settings = load_settings()
+    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    return Session(launch, App.open(settings))
