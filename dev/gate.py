@@ -84,10 +84,7 @@ def main() -> int:
             if outcome.code:
                 failed.append(outcome)
     for outcome in failed:
-        print(
-            f"\n--- {outcome.check.name}: {' '.join(outcome.check.command)}\n{outcome.output.rstrip()}",
-            flush=True,
-        )
+        show(outcome)
     print(f"\ngate: {len(CHECKS) - len(failed)} of {len(CHECKS)} hold\n", flush=True)
     return 1 if failed else 0
 

@@ -20,7 +20,7 @@ def node_command(script: str, *arguments: str) -> list[str]:
     return [str(program), str(ROOT / "tests" / "surfaces" / "node" / script), *arguments]
 
 
-def mcp1_command(script: str, *arguments: str) -> list[str]:
-    """Runs a script of tests/surfaces/mcp1 on a Python where `mcp` is the client's first generation."""
+def first_python_command(script: str, *arguments: str) -> list[str]:
+    """Runs a script of tests/surfaces/clients on a Python where `mcp` is the client's first generation."""
     program = ROOT / ".test" / "mcp1" / "bin" / "python"
-    return [str(program), str(ROOT / "tests" / "surfaces" / "mcp1" / script), *arguments]
+    return [str(program), str(ROOT / "tests" / "surfaces" / "clients" / script), *arguments]

@@ -7,15 +7,18 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
+from hypothesis import settings as examples
 
+from m3_memory.app import App
+from m3_memory.config import HostEnvironment, Settings
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
 from m3_memory.storage.database import Database
 from tests.postgres import PostgresServer, running_server
 from tests.stores import PostgresStores, SqliteStores, Stores
 
-settings.register_profile(
+examples.register_profile(
     "m3",
     deadline=None,
     database=None,
@@ -27,7 +30,7 @@ settings.register_profile(
 
 def pytest_configure() -> None:
     """Nothing of the user's own installation reaches a test, or the processes a test starts."""
-    settings.load_profile("m3")
+    examples.load_profile("m3")
     for name in [name for name in os.environ if name.startswith("M3_") and not name.startswith("M3_TEST_")]:
         del os.environ[name]
 
@@ -99,5 +102,21 @@ def store(stores: Stores) -> str:
 def database(store: str, clock: ManualClock) -> Generator[Database]:
     """A fresh store, opened; the test runs once per engine."""
     opened = open_database(store, clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def settings(store: str, home: Path) -> Settings:
+    """Settings that name a fresh store and the hashing embedder; the test runs once per engine."""
+    if store.startswith("postgresql://"):
+        return Settings(home=home, database_url=store, embedder="hashing")
+    return Settings(home=Path(store).parent, embedder="hashing")
+
+
+@pytest.fixture
+def app(settings: Settings, clock: ManualClock) -> Generator[App]:
+    """The product over a fresh store, started by no host; the test runs once per engine."""
+    opened = App(settings, clock, HostEnvironment())
     yield opened
     opened.close()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from m3_memory.app import App
+    from m3_memory.context import Context
     from m3_memory.surfaces.session import Session
 
 
@@ -22,7 +23,7 @@ def main() -> int:
         _serve(launch)
     from m3_memory.surfaces.cli.main import Doors, run
 
-    return run(launch, command, Doors(_open_session, _work_once))
+    return run(launch, command, Doors(_open_session, _work_once, _examine))
 
 
 def _serve(launch: Launch) -> None:
@@ -30,7 +31,7 @@ def _serve(launch: Launch) -> None:
 
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("m3: waiting for an MCP client on standard input; m3 --help tells the commands\n")
-    serve(launch, _open_session)
+    serve(launch, _open_working_session)
 
 
 def _open_session(launch: Launch) -> Session:
@@ -39,10 +40,26 @@ def _open_session(launch: Launch) -> Session:
     return open_session(launch)
 
 
+def _open_working_session(launch: Launch) -> Session:
+    """A session that also works off what waits, once it has loaded the model anyway."""
+    from m3_memory.surfaces.session import open_session
+    from m3_memory.surfaces.worker.loop import BackgroundWork
+
+    return open_session(launch, BackgroundWork().after_call)
+
+
 def _work_once(app: App) -> Mapping[str, Any]:
     from m3_memory.surfaces.worker.loop import run_once
 
     return run_once(app)
+
+
+def _examine(context: Context) -> Mapping[str, Any]:
+    from dataclasses import asdict
+
+    from m3_memory.domains.system.service import examine
+
+    return asdict(examine(context))
 
 
 if __name__ == "__main__":

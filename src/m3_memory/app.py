@@ -5,6 +5,7 @@ It knows no tool, so that whoever only needs a context loads none.
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import unicodedata
@@ -22,12 +23,16 @@ from m3_memory.storage import open_database
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from m3_memory.config import HostEnvironment, Settings
     from m3_memory.kernel.clock import Clock
     from m3_memory.launch import Launch
     from m3_memory.storage.database import Database, Reader, Writer
     from m3_memory.storage.dialect import Dialect
+    from m3_memory.storage.heads import HeadFile
+
+_log = logging.getLogger(__name__)
 
 UNKNOWN_AGENT = "unknown"
 _LONGEST_AGENT = 64
@@ -104,7 +109,10 @@ class App:
         if not self.settings.database_url:
             make_home(self.settings.home)
         durable = self.settings.durability == "full"
-        return open_database(self.settings.store, self.clock, durable=durable)
+        opened = open_database(self.settings.store, self.clock, durable=durable)
+        if opened.backup_path:
+            _log.warning("the store was brought up to this version; as it was before: %s", opened.backup_path)
+        return opened
 
 
 class _LazyDatabase:
@@ -124,6 +132,21 @@ class _LazyDatabase:
 
     def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
         return self.opened().write(user_id, timeout_seconds)
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        return self.opened().exclusive(name)
+
+    @property
+    def heads(self) -> HeadFile:
+        return self.opened().heads
+
+    @property
+    def migrated(self) -> tuple[str, ...]:
+        return self.opened().migrated
+
+    @property
+    def backup_path(self) -> Path | None:
+        return self.opened().backup_path
 
     def opened(self) -> Database:
         """The store itself. Raises what opening it raises."""
@@ -149,7 +172,7 @@ def _agent(requested: str, client_name: str) -> tuple[str, tuple[str, ...]]:
 
 def _agent_id(name: str) -> str:
     folded = unicodedata.normalize("NFC", name).strip().lower()
-    return _NOT_IN_AGENTS.sub("-", folded).strip("-")[:_LONGEST_AGENT]
+    return _NOT_IN_AGENTS.sub("-", folded).strip("-.")[:_LONGEST_AGENT]
 
 
 def _session_id(host: HostEnvironment) -> str:

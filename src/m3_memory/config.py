@@ -20,7 +20,7 @@ from m3_memory.errors import InvalidSettings, StoreUnreachable
 FILE_NAME = "m3_config.toml"
 STORE_NAME = "m3.db"
 _DEFAULT_HOME = "~/.m3"
-_VARIABLE = re.compile(r"\$\{|^\$[A-Za-z_]|^%\w+%|^\{\{?\w+[:}]")
+_VARIABLE = re.compile(r"\$\{|^\$[A-Za-z_]|^%\w+%|^\{\{|^\{\w+:")
 _PASSWORD = re.compile(r"(://[^:@/]*:).*(?=@)|(password=)[^&]*")
 
 Raw: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
@@ -87,7 +87,7 @@ class Settings:
         Setting("full waits for the disk at every write: a power failure loses nothing acknowledged."),
     ] = "normal"
     user_id: Annotated[str, Setting("Whose memories these are.", low=1, high=200)] = "local"
-    timeout_seconds: Annotated[float, Setting("Longest time one call may take.", low=0.1, high=3600)] = 30.0
+    timeout_seconds: Annotated[float, Setting("Longest time one call may take.", low=0.1, high=300)] = 30.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Setting("How much is written to the standard error stream.", "M3_LOG_LEVEL"),

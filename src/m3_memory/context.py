@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from m3_memory.errors import DeadlinePassed, ReadOnlyCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from m3_memory.config import Settings
     from m3_memory.inference.embedder import EmbedderSource
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from m3_memory.kernel.clock import Clock
     from m3_memory.storage.database import Database, Reader, Writer
     from m3_memory.storage.dialect import Dialect
+    from m3_memory.storage.heads import HeadFile
 
 
 BUSY_SECONDS = 10.0
@@ -59,14 +61,14 @@ class Context:
     tools: Tools | None = field(default=None, repr=False)
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self) -> Generator[Reader]:
         """A read transaction for the caller's user."""
         with self.database.read(self.caller.user_id) as reader:
             yield reader
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        """The caller's owner's write transaction; rolled back when the call's time is up or it was cancelled."""
+    def write(self) -> Generator[Writer]:
+        """The owner's write transaction; rolled back when the call's time is up or it was cancelled."""
         with self.database.write(self.caller.user_id, min(self.seconds_left(), BUSY_SECONDS)) as writer:
             yield writer
             self.ensure_time()
@@ -100,6 +102,21 @@ class _ReadOnly:
 
     def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
         raise ReadOnlyCall("a reading tool tried to write", "report this: it is a bug of this product")
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        return self._database.exclusive(name)
+
+    @property
+    def heads(self) -> HeadFile:
+        return self._database.heads
+
+    @property
+    def migrated(self) -> tuple[str, ...]:
+        return self._database.migrated
+
+    @property
+    def backup_path(self) -> Path | None:
+        return self._database.backup_path
 
     def close(self) -> None:
         """A call never closes the store it was lent."""

@@ -20,7 +20,7 @@ _HEADER = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _VALUE_PART = re.compile(r'\\.|[^\\"#;]+|["#;]')
 _HELPER = re.compile(r"[A-Za-z]\w*::(?=\S+://)")
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(.*)", re.DOTALL)
-_SCP = re.compile(r"(?:[^/@\s]+@)?(\[[^\]/]+\]|[^/:\[\]\s]+):(.*)", re.DOTALL)
+_SCP = re.compile(r"(?:[^/@\s\[]+@)?(\[[^\]/]+\]|[^/:\[\]\s]+):(.*)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _FILE = re.compile(r"file://(localhost)?(?=/)", re.IGNORECASE)
 
@@ -82,8 +82,8 @@ def normal_remote(url: str) -> str:
 
 def _host_and_path(text: str) -> tuple[str, str]:
     if scheme := _SCHEME.fullmatch(text):
-        host, _, path = unquote(re.split(r"[?#]", scheme[1])[0]).partition("/")
-        return re.sub(r":\d*$", "", host), path
+        host, _, path = re.split(r"[?#]", scheme[1])[0].partition("/")
+        return re.sub(r":\d*$", "", host), unquote(path)
     scp = _SCP.fullmatch(text)
     if scp is None:
         return "", ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from m3_memory.catalog.registry import catalog_of
 from m3_memory.domains.correction import tools as correction
+from m3_memory.domains.memories import jobs as memory_jobs
 from m3_memory.domains.memories import tools as memories
 from m3_memory.domains.retrieval import tools as retrieval
 from m3_memory.domains.system import tools as system
@@ -31,3 +32,6 @@ CATALOG = catalog_of(
         system.m3_call,
     ],
 )
+
+JOBS = {memory_jobs.EMBED_JOB: memory_jobs.embed}
+"""What each kind of job does: the handler computes, and returns what the job's transaction then does."""

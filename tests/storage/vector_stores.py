@@ -1,27 +1,28 @@
-"""Small SQLite stores of vectors and beliefs, and what a vector search over them must answer, in plain Python."""
+"""Small SQLite stores of vectors and beliefs, and what a search over them must answer, in plain Python."""
 
 from __future__ import annotations
 
 import math
 import random
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
 from m3_memory.kernel.caller import Caller, Scope
-from m3_memory.kernel.clock import FOREVER, Clock, SystemClock
+from m3_memory.kernel.clock import FOREVER, Clock, ManualClock, SystemClock
 from m3_memory.storage import open_database
 from m3_memory.storage.database import Reader, Writer
 from m3_memory.storage.history import Event, append
 from m3_memory.storage.predicates import Filter, View, view_of
-from m3_memory.storage.sql import Row, Sql, sql
+from m3_memory.storage.sql import Row, Sql, Value, sql
+from m3_memory.storage.vectors import VectorCache
 
 CALLER = Caller("local", "agent", "conversation")
 AUDIENCES = (*CALLER.audiences(), replace(CALLER, project="elsewhere").audience(Scope.AGENT), "user/somebody")
 DIMENSION = 8
-TIMES = tuple(f"20{year}-01-01T00:00:00.000000Z" for year in range(20, 30)) + (FOREVER,)
+TIMES = (*(f"20{year}-01-01T00:00:00.000000Z" for year in range(20, 30)), FOREVER)
 WORDS = ("", "red", "green", "blue")
 
 
@@ -40,35 +41,34 @@ class Belief:
     trust_state: str = "accepted"
 
 
-@dataclass(slots=True)
 class CountingReader:
     """A reader that counts the rows it hands on."""
 
-    reader: Reader
-    count: int = field(default=0)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.reader, name)
+    def __init__(self, reader: Reader) -> None:
+        self.count = 0
+        self._reader = reader
+        self.dialect, self.now = reader.dialect, reader.now
+        self.origin, self.secret_key = reader.origin, reader.secret_key
 
     def rows(self, statement: Sql) -> list[Row]:
-        found = self.reader.rows(statement)
+        found = self._reader.rows(statement)
         self.count += len(found)
         return found
 
     def row(self, statement: Sql) -> Row | None:
-        self.count += 1
-        return self.reader.row(statement)
+        return next(iter(self.rows(statement)), None)
 
 
 class VectorStore:
     """A store whose memories are a belief and vectors each, without text. Each verb is one transaction."""
 
     def __init__(self, path: Path, clock: Clock | None = None, dimension: int = DIMENSION) -> None:
-        self.path = path
         self.dimension = dimension
         self.database = open_database(path, clock or SystemClock())
-        with self.database.write("local") as writer:
-            if not writer.rows(sql("SELECT 1 FROM audiences")):
+        with self.database.read("local") as reader:
+            is_new = not reader.rows(sql("SELECT 1 FROM audiences"))
+        if is_new:
+            with self.database.write("local") as writer:
                 _prepare(writer, dimension)
 
     def add(self, vectors: Sequence[bytes], belief: Belief | None = None) -> int:
@@ -122,8 +122,7 @@ def insert(writer: Writer, vectors: Sequence[bytes], belief: Belief) -> int:
 
 
 def random_vector(rng: random.Random, dimension: int = DIMENSION) -> bytes:
-    """A unit vector; now and then one of a few, so that equals occur."""
-    rng = random.Random(rng.randrange(3)) if rng.random() < 0.2 else rng
+    """A unit vector, of any direction alike."""
     return unit([rng.gauss(0, 1) for _ in range(dimension)])
 
 
@@ -172,8 +171,9 @@ def expected(reader: Reader, view: View, query: bytes, limit: int) -> list[tuple
     names = {row[0]: row[1] for row in reader.rows(sql("SELECT audience, name FROM audiences"))}
     beliefs = reader.rows(
         sql(
-            "SELECT memory_id, item, audience, type, agent_id, conversation_id, variant, valid_from, valid_to,"
-            " expires_at, trust_state, recorded_from, recorded_to FROM memory_validity ORDER BY belief"
+            "SELECT memory_id, item, audience, type, agent_id, conversation_id, variant, valid_from,"
+            " valid_to, expires_at, trust_state, recorded_from, recorded_to FROM memory_validity"
+            " ORDER BY belief"
         )
     )
     newest = {row[0]: row[10] for row in beliefs}
@@ -187,9 +187,9 @@ def expected(reader: Reader, view: View, query: bytes, limit: int) -> list[tuple
     return sorted(best.items(), key=lambda found: (-found[1], found[0]))[:limit]
 
 
-def _shows(view: View, row: Row, names: dict[object, object], newest: dict[object, object]) -> bool:
-    memory, _, audience, kind, agent, conversation, variant, start, end, expiry, trust, recorded, closed = map(
-        str, row
+def _shows(view: View, row: Row, names: Mapping[Value, Value], newest: Mapping[Value, Value]) -> bool:
+    memory, _, audience, kind, agent, conversation, variant, start, end, expiry, trust, recorded, closed = (
+        map(str, row)
     )
     narrowing, known_at = view.filter, view.filter.known_at
     return (
@@ -211,6 +211,69 @@ def _shows(view: View, row: Row, names: dict[object, object], newest: dict[objec
 
 def view(reader: Reader, narrowing: Filter | None = None) -> View:
     return view_of(reader, CALLER, narrowing or Filter())
+
+
+Found = list[tuple[int, float]]
+FEW = 400
+"""More rows than a search reads that the file serves; every store that counts them holds more."""
+
+
+def nearest(
+    reader: Reader, cache: VectorCache, query: bytes, limit: int = 5, by: Filter | None = None
+) -> Found:
+    found = cache.nearest(reader, view(reader, by), 1, query, limit)
+    return [(item, round(cosine, 9)) for item, cosine in found]
+
+
+def answers_right(
+    store: VectorStore, cache: VectorCache, rng: random.Random, by: Filter | None = None
+) -> bool:
+    query, limit = random_vector(rng, store.dimension), rng.choice((1, 5, 70))
+    with store.database.read("local") as reader:
+        return nearest(reader, cache, query, limit, by) == expected(reader, view(reader, by), query, limit)
+
+
+def finds(store: VectorStore, cache: VectorCache, vectors: Mapping[int, bytes]) -> bool:
+    """Whether each of these items is the nearest to its own vector."""
+    with store.database.read("local") as reader:
+        return all(nearest(reader, cache, vector, 1) == [(item, 1.0)] for item, vector in vectors.items())
+
+
+def rows_read(store: VectorStore, cache: VectorCache) -> int:
+    query = random_vector(random.Random(1), store.dimension)
+    with store.database.read("local") as reader:
+        counting = CountingReader(reader)
+        nearest(counting, cache, query)
+        return counting.count
+
+
+def filled(path: Path, count: int, dimension: int = DIMENSION) -> VectorStore:
+    store, rng = VectorStore(path, ManualClock(), dimension), random.Random(count)
+    store.add_many([([random_vector(rng, dimension)], Belief()) for _ in range(count)])
+    return store
+
+
+def change(store: VectorStore, rng: random.Random, items: list[int]) -> None:
+    """One random verb on one random item, or a new memory."""
+    common = unit([float(rng.randrange(2)) for _ in range(DIMENSION - 1)] + [1.0])
+    vectors = [rng.choice((common, random_vector(rng))) for _ in range(rng.choice((0, 1, 1, 1, 3)))]
+    item = rng.choice(items) if items else 0
+    verb = rng.randrange(8) if items else 0
+    if verb < 4:
+        items.append(store.add(vectors, random_belief(rng)))
+    elif verb == 4:
+        store.close_belief(item)
+    elif verb == 5:
+        store.succeed(item, random_belief(rng))
+    elif verb == 6:
+        store.set_vectors(item, vectors)
+    else:
+        store.remove(item)
+        items.remove(item)
+
+
+def file_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.vectors-1")
 
 
 def _cosine(vector: bytes, query: bytes) -> float:
@@ -239,8 +302,8 @@ def _believe(writer: Writer, item: int, belief: Belief) -> None:
     writer.execute(
         sql(
             "INSERT INTO memory_validity (memory_id, item, version, valid_from, valid_to, recorded_from,"
-            " recorded_to, trust_state, expires_at, audience, type, agent_id, conversation_id, variant, opened_by)"
-            " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " recorded_to, trust_state, expires_at, audience, type, agent_id, conversation_id, variant,"
+            " opened_by) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             str(UUID(int=item)),
             item,
             *columns,

@@ -266,20 +266,17 @@ def test_61_a_client_that_is_waiting_for_its_roots_question_may_close() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "capabilities", "ready", "who"),
+    ("capabilities", "ready", "who"),
     [
-        pytest.param(("--project", "p"), ROOTS, True, call("who"), id="the launch names a project"),
-        pytest.param((), {}, True, call("who"), id="not offered"),
-        pytest.param((), {"roots": None}, True, call("who"), id="null"),
-        pytest.param((), ROOTS, False, call("who"), id="before initialized"),
-        pytest.param((), ROOTS, True, modern_call("who"), id="modern request"),
-        pytest.param((), ROOTS, True, call("echo"), id="a call that does not look"),
+        pytest.param({}, True, call("who"), id="not offered"),
+        pytest.param({"roots": None}, True, call("who"), id="null"),
+        pytest.param(ROOTS, False, call("who"), id="before initialized"),
+        pytest.param(ROOTS, True, modern_call("who"), id="modern request"),
+        pytest.param(ROOTS, True, call("echo"), id="a call that does not look"),
     ],
 )
-def test_61_roots_are_not_asked_for(
-    arguments: tuple[str, ...], capabilities: Any, ready: bool, who: Message
-) -> None:
-    with Wire(*arguments) as wire:
+def test_61_roots_are_not_asked_for(capabilities: Any, ready: bool, who: Message) -> None:
+    with Wire() as wire:
         offer = {"protocolVersion": NEWEST, "capabilities": capabilities}
         wire.result(request("initialize", offer))
         if ready:

@@ -199,13 +199,18 @@ def test_the_host_names_folder_and_session_by_its_own_variables() -> None:
     found = host_environment(
         {"CLAUDE_PROJECT_DIR": "/work/atlas", "CLAUDE_CODE_SESSION_ID": "s1", "TMPDIR": "/scratch"}
     )
-    assert (found.project, found.project_variable, found.session_id) == ("/work/atlas", "CLAUDE_PROJECT_DIR", "s1")
+    assert (found.project, found.project_variable, found.session_id) == (
+        "/work/atlas",
+        "CLAUDE_PROJECT_DIR",
+        "s1",
+    )
     assert {"/scratch", "/tmp"} <= set(found.temporary)
     assert host_environment({}).project == host_environment({}).session_id == ""
 
 
 @pytest.mark.parametrize(
-    "text", ["${workspaceFolder}", "${env:X}/sub", "$CLAUDE_PROJECT_DIR", "%CD%", "{{workspace}}", "{env:PWD}"]
+    "text",
+    ["${workspaceFolder}", "${env:X}/sub", "$CLAUDE_PROJECT_DIR", "%CD%", "{{workspace}}", "{env:PWD}"],
 )
 def test_what_a_host_left_unexpanded_is_recognised(text: str) -> None:
     assert is_unexpanded(text)

@@ -16,7 +16,6 @@ from m3_memory.catalog.tool import Effect, Parameter, Tool
 from m3_memory.context import Context
 from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, NotDispatchable, UnknownStore
 
-DEFAULT_TIMEOUT_SECONDS = 30.0
 MAX_TIMEOUT_SECONDS = 300.0
 
 COMMON_PARAMETERS = tuple(
@@ -140,8 +139,9 @@ def _check_store(common: Mapping[str, object]) -> None:
 
 
 def _deadline(context: Context, timeout: object) -> float:
-    seconds = min(timeout, MAX_TIMEOUT_SECONDS) if isinstance(timeout, float) else DEFAULT_TIMEOUT_SECONDS
-    return min(context.deadline, context.clock.monotonic() + seconds)
+    if not isinstance(timeout, float):
+        return context.deadline
+    return context.clock.monotonic() + min(timeout, MAX_TIMEOUT_SECONDS)
 
 
 def _plain_object(result: object) -> dict[str, Any]:

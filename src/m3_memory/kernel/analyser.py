@@ -35,9 +35,7 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _PICTOGRAPHS = "\u231a-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
-_MARKS = (
-    "\u0900-\u0963\u0966-\u096f\u0971-\u0dff"  # Indic vowel signs, which re does not count as word characters
-)
+_MARKS = "\u0900-\u0963\u0966-\u096f\u0971-\u0dff"  # Indic vowel signs, for re no word characters
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _CONNECTORS = r"[._/\\:'@-]"
 
@@ -166,9 +164,7 @@ def _whole(words: list[str]) -> str:
 
 def _token(word: str) -> str:
     folded = word.casefold()
-    if folded.isascii() and folded.isalpha():
-        folded = stem(folded)
-    if len(folded) <= MAX_TOKEN_CHARACTERS:
-        return folded
-    digest = blake2s(folded.encode(), digest_size=8).hexdigest()
-    return folded[: MAX_TOKEN_CHARACTERS - len(digest)] + digest
+    if len(folded) > MAX_TOKEN_CHARACTERS:
+        digest = blake2s(folded.encode(), digest_size=8).hexdigest()
+        return folded[: MAX_TOKEN_CHARACTERS - len(digest)] + digest
+    return stem(folded) if folded.isascii() and folded.isalpha() else folded

@@ -52,7 +52,9 @@ class Caller:
             case Scope.ORG:
                 raise ValueError("organisations do not exist yet")
 
-    def audiences(self, scopes: tuple[Scope, ...] = (Scope.AGENT, Scope.SESSION, Scope.USER)) -> tuple[str, ...]:
+    def audiences(
+        self, scopes: tuple[Scope, ...] = (Scope.AGENT, Scope.SESSION, Scope.USER)
+    ) -> tuple[str, ...]:
         """Every audience held within these scopes; a place with aliases counts once per alias."""
         held = [self.audience(scope) for scope in scopes]
         if Scope.AGENT in scopes:

@@ -5,22 +5,40 @@ from __future__ import annotations
 import re
 
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
+    (kind, re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE))
     for kind, pattern in (
         ("snippet", r"^```"),
-        ("to_do", r"^\W*(?:todo|fixme|remember to|don't forget|we (?:still )?need to|must still)\b"),
-        ("preference", r"\b(?:prefers?|preferred|likes? to|dislikes?|rather not|favou?rite|always (?:use|wants?))\b"),
-        ("decision", r"\b(?:decided|decision|we (?:chose|choose|will use|agreed|settled)|instead of|rejected)\b"),
-        ("plan", r"\b(?:plan(?:s|ned)? to|next (?:sprint|week|month|release)|roadmap|milestone)\b"),
-        ("procedure", r"\b(?:how to|steps?:|to (?:deploy|release|run|build|install|reset|test)\b.*\b(?:run|use|call))|^\s*1[.)] "),
-        ("config", r"\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b(?:port|setting|flag|environment variable|config(?:ured)?)\b"),
-        ("reference", r"\bhttps?://\S+|\bsee (?:the )?(?:docs?|documentation|page|rfc)\b"),
+        ("to_do", r"^\W* (?: todo | fixme | remember\ to | don't\ forget | we\ (?:still\ )?need\ to ) \b"),
+        (
+            "preference",
+            r"""\b (?: prefers? | preferred | likes?\ to | dislikes? | rather\ not | favou?rite
+                     | always\ (?:use|wants?) ) \b""",
+        ),
+        (
+            "decision",
+            r"\b (?: decided | decision | we\ (?:chose|choose|will\ use|agreed|settled) | instead\ of ) \b",
+        ),
+        (
+            "plan",
+            r"\b (?: plan(?:s|ned)?\ to | next\ (?:sprint|week|month) | roadmap | milestone ) \b",
+        ),
+        (
+            "procedure",
+            r"""\b (?: how\ to | steps?: | to\ (?:deploy|release|run|build|install|reset|test)\b.*\b(?:run|use) )
+                | ^\s* 1[.)]\s""",
+        ),
+        (
+            "config",
+            r"""(?-i:\b [A-Z][A-Z0-9]+_[A-Z0-9_]+ \b)
+                | \b (?: port | setting | flag | environment\ variable | config(?:ured)? ) \b""",
+        ),
+        ("reference", r"\b https?://\S+ | \b see\ (?:the\ )? (?:docs?|documentation|page|rfc) \b"),
     )
-)  # fmt: skip
+)
 
 
 def classify(content: str) -> str:
-    """One of `preference`, `decision`, `plan`, `procedure`, `config`, `to_do`, `snippet`, `reference`; else `note`.
+    """One of snippet, to_do, preference, decision, plan, procedure, config and reference; else note.
 
     The first rule that fits decides; no model is asked.
     """

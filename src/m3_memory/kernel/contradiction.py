@@ -57,4 +57,6 @@ def decide(new: Statement, standing: Iterable[Statement]) -> Decision:
     ]
     if not same:
         return Decision(Verdict.DISTINCT)
-    return Decision(Verdict.DUPLICATE, min(same, key=lambda other: (other.valid_from, other.memory_id)).memory_id)
+    return Decision(
+        Verdict.DUPLICATE, min(same, key=lambda other: (other.valid_from, other.memory_id)).memory_id
+    )

@@ -18,14 +18,24 @@ _HEX = re.compile(r"[0-9a-f]{8,32}")
 _GROUPS = (8, 12, 16, 20, 32)
 
 
-class _Series:
-    """The last id made in this process: its milliseconds and its random part."""
+class IdSeries:
+    """Ids that grow: each is greater than every one this series made before, from any thread.
+
+    While the clock stands still or jumps back, ids go on from the last one.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._last = (-1, 0)
+        self._last = (-1, 0)  # milliseconds, random part
 
-    def next(self, at_milliseconds: int, drawn: int) -> tuple[int, int]:
+    def next(self, now: str, random_bytes: Callable[[int], bytes] = os.urandom) -> str:
+        """A lower-case UUID version 7 of the moment `now`, the clock's text."""
+        wanted = int.from_bytes(random_bytes(10)) >> (80 - _RANDOM_BITS)
+        at_milliseconds, drawn = self._advanced(max(0, milliseconds(now)), wanted)
+        high, low = drawn >> 62, drawn & ((1 << 62) - 1)
+        return _dashed(f"{at_milliseconds:012x}{0x7000 | high:04x}{1 << 63 | low:016x}")
+
+    def _advanced(self, at_milliseconds: int, drawn: int) -> tuple[int, int]:
         with self._lock:
             last_at, last_drawn = self._last
             if at_milliseconds <= last_at:
@@ -36,18 +46,12 @@ class _Series:
             return self._last
 
 
-_series = _Series()
+_of_this_process = IdSeries()
 
 
 def new_id(now: str, random_bytes: Callable[[int], bytes] = os.urandom) -> str:
-    """A lower-case UUID version 7, greater than every one this process made before.
-
-    `now` is the clock's text. While the clock stands still or jumps back, ids go on from the last one.
-    """
-    wanted = int.from_bytes(random_bytes(10)) >> (80 - _RANDOM_BITS)
-    at_milliseconds, drawn = _series.next(max(0, milliseconds(now)), wanted)
-    high, low = drawn >> 62, drawn & ((1 << 62) - 1)
-    return _dashed(f"{at_milliseconds:012x}{0x7000 | high:04x}{1 << 63 | low:016x}")
+    """The next id of this process's one series."""
+    return _of_this_process.next(now, random_bytes)
 
 
 def parse_id(text: str) -> str:

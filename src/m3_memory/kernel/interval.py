@@ -15,7 +15,7 @@ ACCEPTED_FORMS = (
 
 _FORM = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)"
-    r"(?:T(?P<minutes>\d\d:\d\d)(?::(?P<seconds>\d\d)(?:\.(?P<fraction>\d{1,6})0*)?)?(?P<zone>Z|[+-]\d\d:\d\d)?)?",
+    r"(?:T(?P<minutes>\d\d:\d\d)(?::(?P<seconds>\d\d)(?:\.(?P<fraction>\d{1,6})0*)?)?(?P<zone>Z|[+-]\d\d:[0-5]\d)?)?",
     re.ASCII,
 )
 

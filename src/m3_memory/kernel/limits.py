@@ -68,8 +68,8 @@ def checked_metadata(value: object) -> dict[str, JsonValue]:
 
     Nulls are kept as written. Refused, so that no stored row can ever make a read fail: anything but an
     object, keys twice, NaN and numbers too large for a float, integers beyond 64 bits, NUL and lone
-    surrogates, more than MAX_METADATA_DEPTH levels or MAX_METADATA_CHARACTERS as JSON; and keys that would set identity,
-    trust, confidence or importance. Raises InvalidMetadata.
+    surrogates, more than MAX_METADATA_DEPTH levels or MAX_METADATA_CHARACTERS as JSON; and keys that would
+    set identity, trust, confidence or importance. Raises InvalidMetadata.
     """
     if value is None or value == "":
         return {}

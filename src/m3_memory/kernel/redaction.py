@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from m3_memory.kernel.limits import JsonValue
-from m3_memory.kernel.secret_shapes import SHAPES
+from m3_memory.kernel.secret_shapes import SHAPES, Shape, compiled
 
 _Span: TypeAlias = tuple[int, int, str]
 
@@ -22,7 +22,7 @@ _MAX_ROUNDS = 8
 _MARKER = re.compile(r"(?<=\[)secret:[a-z0-9-]+:[0-9a-f]{8}(?=\])")
 _MARKER_DIGITS = 8
 
-# A name that ends so promises a secret: `password` always, `key` nearly so, `token` if the value looks like one.
+# A name that ends so promises a secret: `password` always, `key` nearly so, `token` if the value looks it.
 _NAME = r"""(?:
     (?P<password> pass(?:word|wd|phrase|code) | (?<![a-z])pass | (?<![a-z])pwd
       | 密码 | 密碼 | パスワード | 비밀번호 | пароль | passwort | kennwort | contraseña )
@@ -40,30 +40,29 @@ _SIGN = r"""(?P<sign>
         (?: [ \t]{1,4}=(?!=) | =(?=[bruf]{0,2}["']) ) [ \t]{0,8}
     | [ \t]{0,8} (?: := | => | =(?![=>]) | :(?!:) | ： ) [ \t]{0,8}
 )"""
-_ASSIGNMENT = re.compile(rf"""{_NAME} (?:\\{{0,3}}["'`])?\]? {_SIGN} {_VALUE}""", re.IGNORECASE | re.VERBOSE)
-_FLAG = re.compile(
-    rf"(?<!-)--(?=[a-z])[a-z-]{{0,30}}?{_NAME}(?P<sign>[ \t]{{1,4}})(?!-){_VALUE}", re.IGNORECASE | re.VERBOSE
-)
-_ELEMENT = re.compile(
-    rf"<[\w:-]{{0,30}}?{_NAME}(?P<quote>>)(?P<quoted>[^<>\r\n]++)</", re.IGNORECASE | re.VERBOSE
-)
-_PROMISING = re.compile(
-    "pass|pwd|token|secret|credential|key|authorization|密码|密碼|パスワード|비밀번호|пароль|kennwort|contraseña",
-    re.IGNORECASE,
+_ASSIGNMENT = rf"(?ix) {_NAME} (?:\\{{0,3}}[\"'`])?\]? {_SIGN} {_VALUE}"
+_FLAG = rf"(?ix) (?<!-)--(?=[a-z])[a-z-]{{0,30}}? {_NAME} (?P<sign>[ \t]{{1,4}})(?!-) {_VALUE}"
+_ELEMENT = rf"(?ix) <[\w:-]{{0,30}}? {_NAME} (?P<quote>>)(?P<quoted>[^<>\r\n]++)</"
+_NAMED = ((":", _ASSIGNMENT), ("=", _ASSIGNMENT), ("：", _ASSIGNMENT), ("--", _FLAG), ("</", _ELEMENT))
+_PROMISING = (
+    *("pass", "pwd", "token", "secret", "credential", "key", "authorization", "kennwort", "contraseña"),
+    *("密码", "密碼", "パスワード", "비밀번호", "пароль"),
 )
 
-# Each tells where a value is by its shape, whatever its name.
-_URL_PASSWORD = re.compile(r"""://[^\s/:@"'<>]{0,256}:(?P<value>[^\s/"'<>?]{1,512})@""")
-_HEADER = re.compile(
-    r"""authorization["'`]?\s{0,4}[:=]\s{0,4}["'`]?(?:bearer|basic|digest|token|apikey|bot)\s{1,4}"""
-    r"(?P<value>[A-Za-z0-9._~+/=:-]{6,})",
-    re.IGNORECASE,
+# Each tells where a value is by what stands around it, whatever its name; needles in lower case.
+_SCHEME = r"(?i)(?<![a-z])(?:bearer|basic)\s{1,4}(?P<value>[a-z0-9._~+/=-]{16,})"
+_HEADER = (
+    r"""(?i)authorization["'`]?\s{0,4}[:=]\s{0,4}["'`]?(?:bearer|basic|digest|token|apikey|bot)\s{1,4}"""
+    r"(?P<value>[a-z0-9._~+/=:-]{6,})"
 )
-_SCHEME = re.compile(r"(?<![a-z])(?:bearer|basic)\s{1,4}(?P<value>[a-z0-9._~+/=-]{16,})", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =]{1,4}[\"']?[\w.@-]{1,64}:(?P<value>[^\s\"']{1,256})")
-_VALUED = (
-    ("url-password", _URL_PASSWORD), ("password", _LOGIN), ("authorization", _HEADER), ("authorization", _SCHEME),
-)  # fmt: skip
+_SURROUNDED = (
+    Shape("url-password", "://", r"""://[^\s/:@"'<>]{0,256}:(?P<value>[^\s/"'<>?]{1,512})@"""),
+    Shape("password", "-u", r"(?<!\S)-u[ =]{1,4}[\"']?[\w.@-]{1,64}:(?P<value>[^\s\"']{1,256})"),
+    Shape("password", "--user", r"--user[ =]{1,4}[\"']?[\w.@-]{1,64}:(?P<value>[^\s\"']{1,256})"),
+    Shape("authorization", "authorization", _HEADER),
+    Shape("authorization", "bearer", _SCHEME),
+    Shape("authorization", "basic", _SCHEME),
+)
 
 _TEMPLATE = re.compile(
     r"<[^<>]*> | \[[^\[\]]*\] | \$?\{+[^{}]*\}+ | \$\(?[a-z_][\w.]*\)? | %\(?\w+\)?[sd%]? | [:@#][a-z_]+"
@@ -144,7 +143,7 @@ def _redacted_json(value: JsonValue, name: str, key: bytes, findings: list[Findi
 
 def _kind_named(name: str, value: str) -> str | None:
     """What a value is if the name alone tells."""
-    named = _ASSIGNMENT.search(f"{name}='x'") if name else None
+    named = compiled(_ASSIGNMENT).search(f"{name}='x'") if name else None
     return _kind_quoted(_promise(named), named[_promise(named)], value) if named else None
 
 
@@ -179,29 +178,39 @@ def _merged(text: str) -> list[_Span]:
 
 
 def _masked(text: str) -> str:
-    """The text, as long as before, with our own markers as placeholders that no rule takes for anything else."""
+    """The text, as long as before, with our own markers as placeholders that no rule takes up."""
     return _MARKER.sub(lambda marker: "…" * len(marker[0]), text)
 
 
 def _spans(text: str) -> Iterator[_Span]:
     for shape in SHAPES:
         if shape.needle in text:
-            for match in shape.pattern.finditer(text):
-                if set(match[0][-8:]) - set("xX*."):
-                    yield match.start(), match.end(), shape.kind
-    for kind, pattern in _VALUED:
-        yield from _valued(pattern, text, kind)
-    if _PROMISING.search(text):
-        for pattern in (_ASSIGNMENT, _FLAG, _ELEMENT):
-            yield from _assigned(pattern, text)
+            yield from _shaped(shape, text)
+    lowered = text.lower()
+    for shape in _SURROUNDED:
+        if shape.needle in lowered:
+            yield from _surrounded(shape, text)
+    if _is_promising(lowered):
+        for pattern in dict.fromkeys(pattern for needle, pattern in _NAMED if needle in text):
+            yield from _assigned(compiled(pattern), text)
 
 
-def _valued(pattern: re.Pattern[str], text: str, kind: str) -> Iterator[_Span]:
-    for match in pattern.finditer(text):
+def _is_promising(lowered: str) -> bool:
+    return any(word in lowered for word in _PROMISING)
+
+
+def _shaped(shape: Shape, text: str) -> Iterator[_Span]:
+    for match in shape.matches(text):
+        if set(match[0][-8:]) - set("xX*."):
+            yield match.start(), match.end(), shape.kind
+
+
+def _surrounded(shape: Shape, text: str) -> Iterator[_Span]:
+    for match in shape.matches(text):
         value = match["value"]
-        is_random = kind != "authorization" or _looks_random(value)
+        is_random = shape.kind != "authorization" or _looks_random(value)
         if is_random and not (value.isdigit() or _TEMPLATE.fullmatch(value)):
-            yield *match.span("value"), kind
+            yield *match.span("value"), shape.kind
 
 
 def _assigned(pattern: re.Pattern[str], text: str) -> Iterator[_Span]:
@@ -224,7 +233,7 @@ def _promise(match: re.Match[str]) -> str:
 
 def _kind_quoted(promise: str, name: str, value: str) -> str | None:
     says_nothing = _is_placeholder(value) or value[0].isspace() or value[0] == "+" or value[-1] == "+"
-    is_prose = " " in value and _PROMISING.search(value)
+    is_prose = " " in value and _is_promising(value.lower())
     if says_nothing or is_prose or (name.lower() == "pass" and value.isdigit()):
         return None
     match promise:
@@ -238,11 +247,12 @@ def _kind_quoted(promise: str, name: str, value: str) -> str | None:
 
 
 def _kind_bare(promise: str, match: re.Match[str], value: str) -> str | None:
-    if _is_placeholder(value) or _CODE.match(value):
-        return None
     name = match[promise]
+    is_shell = name.isupper() and match["sign"] == "="
+    if _is_placeholder(value) or (_CODE.match(value) and not (is_shell and _is_cut_short(value))):
+        return None
     is_path = _ELSEWHERE.match(value)
-    if name.isupper() and match["sign"] == "=":
+    if is_shell:
         return promise if not (is_path and name == "PWD") else None
     if is_path:
         return None
@@ -257,6 +267,12 @@ def _kind_bare(promise: str, match: re.Match[str], value: str) -> str | None:
     return promise if len(value) >= _LEAST_CHARACTERS[promise] and _is_mixed(value) else None
 
 
+def _is_cut_short(value: str) -> bool:
+    """Whether it holds a bracket that opens, goes on and never closes: no call, but a password with one."""
+    last_open = max(map(value.rfind, "([{"))
+    return 0 < last_open < len(value) - 1 and last_open > max(map(value.rfind, ")]}"))
+
+
 def _is_placeholder(value: str) -> bool:
     letters = "".join(filter(str.isalnum, value)).lower()
     return not letters or letters in _EMPTY_WORDS or _TEMPLATE.fullmatch(value) is not None
@@ -264,7 +280,7 @@ def _is_placeholder(value: str) -> bool:
 
 def _is_mixed(value: str) -> bool:
     """Letters together with digits or signs that words and names of types do not have."""
-    rest = value.rstrip("!?*")
+    rest = value.strip("!?*")
     has_letter = any(map(str.isalpha, rest))
     return has_letter and any(character.isdigit() or character in "!@#$%^*+=~" for character in rest)
 
@@ -276,9 +292,10 @@ def _looks_random(value: str) -> bool:
 
 def _trimmed(value: str) -> str:
     """Without what a sentence or a bracket around it adds at the end."""
-    while value and (
-        value[-1] in ".:*"
-        or (value[-1] in ")]}" and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]))
-    ):
-        value = value[:-1]
-    return value
+    spare = {closing: value.count(closing) - value.count(opening) for opening, closing in ("()", "[]", "{}")}
+    end = len(value)
+    while end and (value[end - 1] in ".:*" or spare.get(value[end - 1], 0) > 0):
+        end -= 1
+        if value[end] in spare:
+            spare[value[end]] -= 1
+    return value[:end]

@@ -35,9 +35,13 @@ def documents(reader: Reader, items: Sequence[int]) -> dict[int, list[str]]:
 def worded(reader: Reader, view: View, terms: Sequence[str]) -> tuple[dict[int, list[str]], TermStatistics]:
     """Visible items that hold some of the terms, with their tokens, and how common the terms are.
 
-    Up to SMALL visible rows the statistics are those of the visible rows themselves: the same on every engine.
+    Up to SMALL visible rows the statistics are those of the visible rows themselves, the same on every
+    engine.
     """
-    items = [number(row[0]) for row in reader.rows(sql("SELECT item FROM") + visible(view) + sql("LIMIT ?", SMALL + 1))]
+    items = [
+        number(row[0])
+        for row in reader.rows(sql("SELECT item FROM") + visible(view) + sql("LIMIT ?", SMALL + 1))
+    ]
     if len(items) <= SMALL:
         everything = documents(reader, items)
         return everything, _counted(everything, terms)

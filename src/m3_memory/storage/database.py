@@ -7,7 +7,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from m3_memory.storage.dialect import Dialect
+    from m3_memory.storage.heads import HeadFile
     from m3_memory.storage.sql import Row, Sql
 
 
@@ -53,7 +56,6 @@ class Writer(Reader, Protocol):
     head: tuple[int, str] | None
     """The (sequence, hash) of the last event this transaction added to its owner's history."""
 
-
     def execute(self, statement: Sql) -> int:
         """Runs a statement; returns how many rows it changed."""
         ...
@@ -87,6 +89,28 @@ class Database(Protocol):
         Raises StoreBusy when the lock stays taken for `timeout_seconds`, StoreReadOnly, StoreFull,
         StoreDamaged, RestartNeeded when the store was migrated under this process.
         """
+        ...
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        """Yields whether this block alone, of all processes, now does what the name says; never waits.
+
+        False too where such a lock can't be made. It ends with the block, and with the process.
+        """
+        ...
+
+    @property
+    def heads(self) -> HeadFile:
+        """The file that notes where each owner's history stood when last written to."""
+        ...
+
+    @property
+    def migrated(self) -> tuple[str, ...]:
+        """The names of the migrations that opening this store applied."""
+        ...
+
+    @property
+    def backup_path(self) -> Path | None:
+        """The copy that was made before migrating; None where nothing had to change, and on PostgreSQL."""
         ...
 
     def close(self) -> None: ...

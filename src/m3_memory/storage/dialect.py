@@ -57,5 +57,8 @@ class Dialect(Protocol):
         ...
 
     def copy_to(self, path: Path) -> None:
-        """A consistent copy of the whole store in one new file."""
+        """A consistent copy of the whole store in one new file, checked and flushed to the disk.
+
+        Raises Refused where the engine's own tools are to be used, and OSError.
+        """
         ...

@@ -45,7 +45,9 @@ def space_for(writer: Writer, name: str, weights_digest: str, dimension: int, te
     )
 
 
-def insert_vectors(writer: Writer, item: int, space: int, vectors: Sequence[bytes], first_window: int = 0) -> None:
+def insert_vectors(
+    writer: Writer, item: int, space: int, vectors: Sequence[bytes], first_window: int = 0
+) -> None:
     """Adds the vectors of a version's windows, in order from `first_window` on."""
     for offset, vector in enumerate(vectors):
         writer.execute(
@@ -60,14 +62,13 @@ def insert_vectors(writer: Writer, item: int, space: int, vectors: Sequence[byte
 
 
 def has_vectors(reader: Reader, item: int) -> bool:
+    """Whether any window of a version has a vector, in any space."""
     return reader.row(sql("SELECT 1 FROM memory_embeddings WHERE item = ? LIMIT 1", item)) is not None
 
 
 def window_count(reader: Reader, item: int, space: int) -> int:
     """How many windows of a version have their vector in this space."""
-    row = reader.row(
-        sql("SELECT count(*) FROM memory_embeddings WHERE item = ? AND space = ?", item, space)
-    )
+    row = reader.row(sql("SELECT count(*) FROM memory_embeddings WHERE item = ? AND space = ?", item, space))
     return number(row[0]) if row else 0
 
 
@@ -84,6 +85,5 @@ def copy_vectors(writer: Writer, from_item: int, to_item: int) -> None:
 
 
 def remove_vectors(writer: Writer, item: int) -> None:
+    """Takes all of a version's vectors away, in every space."""
     writer.execute(sql("DELETE FROM memory_embeddings WHERE item = ?", item))
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from m3_memory.storage.locks import file_lock
@@ -20,33 +21,36 @@ class HeadFile:
     `m3 doctor` says so.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
 
     def note(self, transaction: Transaction) -> None:
         """Notes the head this committed transaction left, unless a later one stands there."""
         head = transaction.head
-        if head is None:
+        if head is None or self.path is None:
             return
-        try:
-            self._advance(f"{transaction.origin}/{transaction.user_id}", *head)
-        except OSError:
-            return
+        with suppress(OSError):
+            _advance(self.path, f"{transaction.origin}/{transaction.user_id}", *head)
 
     def read(self) -> dict[str, tuple[int, str]]:
         """Every known head; empty when there is no file that can be understood."""
-        try:
-            noted = cast("dict[str, tuple[int, str]]", json.loads(self.path.read_text(encoding="utf-8")))
-            return {name: (int(sequence), str(digest)) for name, (sequence, digest) in noted.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            return {}
+        return _read(self.path) if self.path else {}
 
-    def _advance(self, name: str, sequence: int, digest: str) -> None:
-        with file_lock(self.path.with_name(f"{self.path.name}.lock"), wait=True) as held:
-            heads = self.read()
-            if not held or heads.get(name, (0, ""))[0] >= sequence:
-                return
-            heads[name] = (sequence, digest)
-            beside = self.path.with_name(f"{self.path.name}.new")
-            beside.write_text(json.dumps(heads), encoding="utf-8")
-            beside.replace(self.path)
+
+def _read(path: Path) -> dict[str, tuple[int, str]]:
+    try:
+        noted = cast("dict[str, tuple[int, str]]", json.loads(path.read_text(encoding="utf-8")))
+        return {name: (int(sequence), str(digest)) for name, (sequence, digest) in noted.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _advance(path: Path, name: str, sequence: int, digest: str) -> None:
+    with file_lock(path.with_name(f"{path.name}.lock"), wait=True) as held:
+        heads = _read(path)
+        if not held or heads.get(name, (0, ""))[0] >= sequence:
+            return
+        heads[name] = (sequence, digest)
+        beside = path.with_name(f"{path.name}.new")
+        beside.write_text(json.dumps(heads), encoding="utf-8")
+        beside.replace(path)

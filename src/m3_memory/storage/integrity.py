@@ -35,7 +35,8 @@ _COUNTED: tuple[tuple[str, str, LiteralString], ...] = (
         "beliefs whose opening or closing is not in the history",
         "SELECT count(*) FROM memory_validity AS v WHERE NOT EXISTS"
         " (SELECT 1 FROM memory_history AS h WHERE h.event = v.opened_by)"
-        " OR (v.closed_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory_history AS h WHERE h.event = v.closed_by))",
+        " OR (v.closed_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory_history AS h WHERE h.event ="
+        " v.closed_by))",
     ),
     (
         "rows",
@@ -58,7 +59,8 @@ _COUNTED: tuple[tuple[str, str, LiteralString], ...] = (
     (
         "index",
         "documents that the totals miss or have too many",
-        "SELECT abs((SELECT count(*) FROM search_documents) - (SELECT coalesce(sum(documents), 0) FROM search_totals))",
+        "SELECT abs((SELECT count(*) FROM search_documents) - (SELECT coalesce(sum(documents), 0) FROM"
+        " search_totals))",
     ),
     (
         "vectors",
@@ -101,9 +103,11 @@ def counts(reader: Reader) -> dict[str, int]:
     tables: dict[str, LiteralString] = {
         "memories": "SELECT count(DISTINCT memory_id) FROM memory_items",
         "versions": "SELECT count(*) FROM memory_items",
-        "open_beliefs": "SELECT count(*) FROM memory_validity WHERE recorded_to = '9999-12-31T23:59:59.999999Z'",
+        "open_beliefs": "SELECT count(*) FROM memory_validity"
+        " WHERE recorded_to = '9999-12-31T23:59:59.999999Z'",
         "vectors": "SELECT count(*) FROM memory_embeddings",
-        "without_vectors": "SELECT count(*) FROM memory_items AS i JOIN memory_validity AS v ON v.item = i.item"
+        "without_vectors": "SELECT count(*) FROM memory_items AS i"
+        " JOIN memory_validity AS v ON v.item = i.item"
         " AND v.recorded_to = '9999-12-31T23:59:59.999999Z' WHERE i.embed = 1"
         " AND NOT EXISTS (SELECT 1 FROM memory_embeddings AS e WHERE e.item = i.item)",
         "events": "SELECT count(*) FROM memory_history",

@@ -13,7 +13,7 @@ IDLE_CONNECTIONS = 8
 
 
 class Pooled(Protocol):
-    """A connection that says whether another transaction may use it after this one."""
+    """A connection that says whether it is still good for another transaction."""
 
     @property
     def reusable(self) -> bool: ...
@@ -36,35 +36,39 @@ class Pool(Generic[Connection]):
 
     @contextmanager
     def connection(self) -> Generator[Connection]:
-        with self._guard:
-            connection = self._idle.pop() if self._idle else None
-        connection = connection or self._opened()
+        connection = self._taken() or self._opened()
         try:
             yield connection
         except self._failure:
             connection.close()
             raise
         except BaseException:
-            self._keep(connection)
+            self.put(connection)
             raise
-        self._keep(connection)
+        self.put(connection)
 
-    def clear(self) -> None:
-        """Closes what is idle; connections in use stay."""
+    def close(self) -> None:
+        """Closes what is idle now, and the rest as it comes back."""
         with self._guard:
+            self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
-    def close(self) -> None:
-        """Closes what is idle now, and the rest as it comes back."""
-        self._closed = True
-        self.clear()
-
-    def _keep(self, connection: Connection) -> None:
+    def put(self, connection: Connection) -> None:
+        """Keeps a connection that is ours no more for the next transaction, or closes it."""
         with self._guard:
             kept = not self._closed and connection.reusable and len(self._idle) < IDLE_CONNECTIONS
             if kept:
                 self._idle.append(connection)
         if not kept:
             connection.close()
+
+    def _taken(self) -> Connection | None:
+        with self._guard:
+            while self._idle:
+                connection = self._idle.pop()
+                if connection.reusable:
+                    return connection
+                connection.close()
+        return None

@@ -1,33 +1,198 @@
-"""Durable jobs: work for later, enqueued in the transaction that needs it, unique by key."""
+"""Durable jobs: work for later, enqueued in the transaction that needs it, unique by key.
+
+A job waits, is claimed by one worker for as long as a lease lasts, and is finished, or fails and waits longer
+each time, or is dead after MAX_ATTEMPTS: a person then decides. A worker that dies merely loses its lease.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from m3_memory.storage.sql import sql
+from m3_memory.kernel.clock import BEGINNING, plus
+from m3_memory.storage.sql import Sql, any_of, sql
+from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from m3_memory.storage.database import Writer
+    from m3_memory.storage.database import Database, Reader, Writer
+    from m3_memory.storage.sql import Row
+
+MAX_ATTEMPTS = 5
+LEASE_SECONDS = 60.0
+BACKOFF_SECONDS = (5.0, 60.0, 600.0, 3600.0)
+"""How long a job waits after each attempt that failed."""
+
+_QUEUE = ""
+"""The owner whose transactions move jobs along: no user has the empty name."""
+
+_LONGEST_ERROR = 500
+_JOB = sql("job, kind, key, payload, user_id, attempts")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
+    """Work to be done once. `run_at` is the earliest moment, in store form; left out, at once.
+
+    Whose clock says what time it is plays no part in "at once", so a clock that jumped delays nothing.
+    """
+
     kind: str
     key: str
     payload: Mapping[str, object]
     user_id: str
+    run_at: str = BEGINNING
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job that one worker holds until its lease ends. `attempt` counts from 1."""
+
+    job: int
+    kind: str
+    key: str
+    payload: Mapping[str, object]
+    user_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadJob:
+    """A job that failed too often, with what went wrong the last time."""
+
+    kind: str
+    key: str
+    user_id: str
+    error: str
+    enqueued_at: str
 
 
 def enqueue(writer: Writer, job: Job) -> None:
-    """Leaves work for later; a job of the same key that waits already is the same job."""
+    """Leaves work for later; a job of its key that waits or runs is the same one, a dead one starts anew."""
     writer.execute(
         sql(
-            "INSERT INTO jobs (key, kind, payload, user_id, state, attempts, run_at, lease_until, worker, last_error,"
-            " enqueued_at) VALUES (?, ?, ?, ?, 'waiting', 0, ?, '', '', '', ?) ON CONFLICT (key) DO NOTHING",
-            job.key, job.kind, json.dumps(job.payload), job.user_id, writer.store_time, writer.store_time,
+            "INSERT INTO jobs (key, kind, payload, user_id, state, attempts, run_at, lease_until, worker,"
+            " last_error, enqueued_at) VALUES (?, ?, ?, ?, 'waiting', 0, ?, '', '', '', ?)"
+            " ON CONFLICT (key) DO UPDATE SET state = 'waiting', attempts = 0, run_at = excluded.run_at,"
+            " payload = excluded.payload, enqueued_at = excluded.enqueued_at WHERE jobs.state = 'dead'",
+            job.key,
+            job.kind,
+            json.dumps(job.payload),
+            job.user_id,
+            job.run_at,
+            writer.store_time,
         )
     )
+
+
+def claim(
+    database: Database, worker: str, kinds: Sequence[str], lease_seconds: float = LEASE_SECONDS
+) -> Claim | None:
+    """Takes the next job of these kinds that is due, for this worker alone; None if there is none.
+
+    Without such a job it takes no lock. A job whose worker let the lease run out is taken over, or is dead if
+    it has been tried MAX_ATTEMPTS times.
+    """
+    with database.read(_QUEUE) as reader:
+        if (
+            reader.row(sql("SELECT 1 FROM jobs WHERE") + _claimable(kinds, reader.now) + sql("LIMIT 1"))
+            is None
+        ):
+            return None
+    with database.write(_QUEUE) as writer:
+        _take_back(writer)
+        taken = writer.rows(
+            sql(
+                "UPDATE jobs SET state = 'running', attempts = attempts + 1, worker = ?, lease_until = ?"
+                " WHERE job = (SELECT job FROM jobs WHERE",
+                worker,
+                plus(writer.store_time, lease_seconds),
+            )
+            + _due(kinds, writer.store_time)
+            + sql("ORDER BY run_at, job LIMIT 1) RETURNING")
+            + _JOB
+        )
+    return _claim(taken[0]) if taken else None
+
+
+def heartbeat(database: Database, claimed: Claim, lease_seconds: float = LEASE_SECONDS) -> bool:
+    """Prolongs the lease; false if the job is no longer this claim's."""
+    with database.write(_QUEUE) as writer:
+        until = plus(writer.store_time, lease_seconds)
+        held = writer.execute(sql("UPDATE jobs SET lease_until = ? WHERE", until) + _held(claimed))
+    return held == 1
+
+
+def finish(writer: Writer, claimed: Claim) -> bool:
+    """Removes a job that is done, in the transaction that did it; false if it is no longer this claim's."""
+    return writer.execute(sql("DELETE FROM jobs WHERE") + _held(claimed)) == 1
+
+
+def fail(database: Database, claimed: Claim, error: str) -> bool:
+    """Lets the job wait for its next attempt, or be dead after the last; false if it is not this claim's now.
+
+    `error` says what went wrong, without text of memories.
+    """
+    last = claimed.attempt >= MAX_ATTEMPTS
+    with database.write(_QUEUE) as writer:
+        delay = BACKOFF_SECONDS[min(claimed.attempt, len(BACKOFF_SECONDS)) - 1]
+        held = writer.execute(
+            sql(
+                "UPDATE jobs SET state = ?, run_at = ?, lease_until = '', worker = '', last_error = ? WHERE",
+                "dead" if last else "waiting",
+                plus(writer.store_time, delay),
+                error[:_LONGEST_ERROR],
+            )
+            + _held(claimed)
+        )
+    return held == 1
+
+
+def counts(reader: Reader) -> dict[str, int]:
+    """How many jobs there are in each of the states waiting, running, dead."""
+    found = reader.rows(sql("SELECT state, count(*) FROM jobs GROUP BY state"))
+    return dict.fromkeys(("waiting", "running", "dead"), 0) | {text(r[0]): number(r[1]) for r in found}
+
+
+def dead(reader: Reader, limit: int = 100) -> list[DeadJob]:
+    """Jobs that failed too often, the oldest first."""
+    found = reader.rows(
+        sql(
+            "SELECT kind, key, user_id, last_error, enqueued_at FROM jobs WHERE state = 'dead'"
+            " ORDER BY job LIMIT ?",
+            limit,
+        )
+    )
+    return [DeadJob(*map(text, row)) for row in found]
+
+
+def _due(kinds: Sequence[str], now: str) -> Sql:
+    return sql("state = 'waiting' AND run_at <= ? AND", now) + any_of("kind", tuple(kinds))
+
+
+def _claimable(kinds: Sequence[str], now: str) -> Sql:
+    return sql("(") + _due(kinds, now) + sql(") OR (state = 'running' AND lease_until <= ?)", now)
+
+
+def _take_back(writer: Writer) -> None:
+    writer.execute(
+        sql(
+            "UPDATE jobs SET state = CASE WHEN attempts >= ? THEN 'dead' ELSE 'waiting' END, worker = '',"
+            " last_error = CASE WHEN last_error = '' THEN 'its worker died or hung' ELSE last_error END"
+            " WHERE state = 'running' AND lease_until <= ?",
+            MAX_ATTEMPTS,
+            writer.store_time,
+        )
+    )
+
+
+def _held(claimed: Claim) -> Sql:
+    """True for the job while this very claim of it stands: attempts count up with each."""
+    return sql("job = ? AND state = 'running' AND attempts = ?", claimed.job, claimed.attempt)
+
+
+def _claim(row: Row) -> Claim:
+    payload = cast("Mapping[str, object]", json.loads(text(row[3])))
+    return Claim(number(row[0]), text(row[1]), text(row[2]), payload, text(row[4]), number(row[5]))

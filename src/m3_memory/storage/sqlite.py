@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from m3_memory import errors
-from m3_memory.storage import migrate
+from m3_memory.storage import backup, migrate
 from m3_memory.storage.heads import HeadFile
 from m3_memory.storage.locks import file_lock
 from m3_memory.storage.pool import Pool
@@ -41,13 +41,15 @@ _TYPES = {
 class SqliteConnection:
     """One apsw connection; fulfils transaction.Connection, migrate.Migrating and pool.Pooled."""
 
-    def __init__(self, connection: apsw.Connection, obstacle: apsw.Error | None = None) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, obstacle: apsw.Error | None = None) -> None:
         self.raw = connection
         self.obstacle = obstacle
+        self._path = path
+        self._file = _identity(path)
 
     @property
     def reusable(self) -> bool:
-        return self.obstacle is None
+        return self.obstacle is None and self._file == _identity(self._path)
 
     def rows(self, statement: Sql) -> list[Row]:
         return list(self.raw.execute(statement.text, statement.values))
@@ -66,7 +68,9 @@ class SqliteConnection:
         return bool(self.rows(sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)))
 
     def close(self) -> None:
-        self.raw.close()
+        """Closes; what could not be tidied up, on a failing disk, is left to the next opening."""
+        with suppress(apsw.Error):
+            self.raw.close()
 
 
 def sqlite_schema() -> migrate.Schema:
@@ -84,6 +88,7 @@ class SqliteDatabase:
         *,
         durable: bool = False,
         vfs: str | None = None,
+        heads: Path | None = None,
         schema: migrate.Schema | None = None,
     ) -> None:
         self.path = path
@@ -93,11 +98,15 @@ class SqliteDatabase:
         self._vfs = vfs
         self._pool = Pool(self._opened, apsw.Error)
         self._writing = threading.Lock()
-        self.heads = HeadFile(path.with_name(f"{path.name}.head"))
+        self.heads = HeadFile(heads or path.with_name(f"{path.name}.head"))
         self.migrated: tuple[str, ...] = ()
         self.backup_path: Path | None = None
-        with self._classified():
-            self.schema_version = self._prepare(schema or sqlite_schema())
+        try:
+            with self._classified():
+                self.schema_version = self._prepare(schema or sqlite_schema())
+        except BaseException:
+            self._pool.close()
+            raise
 
     @contextmanager
     def read(self, user_id: str) -> Generator[Reader]:
@@ -131,10 +140,11 @@ class SqliteDatabase:
     def copy_to(self, path: Path) -> None:
         """A consistent copy of the whole store in one new file: checked, flushed to the disk, private.
 
-        Under its name only once it is whole. Raises FileExistsError, OSError.
+        It has its name only once it is whole. Raises OSError, such as FileExistsError.
         """
         unfinished = path.with_name(f"{path.name}.unfinished")
         with self._classified():
+            unfinished.unlink(missing_ok=True)
             os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             try:
                 with self._pool.connection() as connection:
@@ -167,7 +177,7 @@ class SqliteDatabase:
         try:
             connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
             _configure(connection, durable=self._durable)
-            return SqliteConnection(connection)
+            return SqliteConnection(connection, self.path)
         except apsw.Error as error:
             if connection is not None:
                 connection.close()
@@ -190,7 +200,7 @@ class SqliteDatabase:
             ) from error
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         where = f"{self.path.absolute().as_uri()}?immutable=1"
-        return SqliteConnection(apsw.Connection(where, flags=flags, vfs=self._vfs), obstacle=error)
+        return SqliteConnection(apsw.Connection(where, flags=flags, vfs=self._vfs), self.path, error)
 
     def _prepare(self, schema: migrate.Schema) -> int:
         """Migrates where needed; returns the schema version that transactions are then held to."""
@@ -212,8 +222,8 @@ class SqliteDatabase:
             return migrate.stored_version(connection, schema)
 
     def _back_up_before_migrating(self, version: int) -> None:
-        stamp = self._clock.now().replace(":", "").replace(".", "-")
-        path = self.path.with_name(f"{self.path.name}.before-migration-{version}-{stamp}")
+        name = f"{self.path.stem}-before-migration-{version}"
+        path = backup.new_path(self.path.parent, name, self._clock.now())
         self.copy_to(path)
         self.backup_path = path
 
@@ -226,6 +236,15 @@ class SqliteDatabase:
             if known is None:
                 raise
             raise known from error
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands at this path: another one after a restore."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _configure(connection: apsw.Connection, *, durable: bool) -> None:

@@ -96,6 +96,7 @@ class Transaction:
 def opened_for_reading(
     connection: Connection, dialect: Dialect, user_id: str, clock_now: str, schema_version: int
 ) -> Transaction:
+    """The read transaction of this user; the connection's transaction has begun."""
     status = read_status(connection, user_id, schema_version)
     return Transaction(connection, dialect, status, max(clock_now, status.last_store_time), user_id)
 
@@ -128,9 +129,11 @@ def closing(transaction: Transaction) -> None:
 
 
 def read_status(connection: Connection, user_id: str, schema_version: int) -> Status:
+    """Who the store is and where the user's record stands. Raises StoreDamaged, RestartNeeded."""
     found = connection.rows(
         sql(
-            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time, o.last_sequence, o.last_hash"
+            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time,"
+            " o.last_sequence, o.last_hash"
             " FROM stores AS s LEFT JOIN owners AS o ON o.user_id = ?",
             user_id,
         )

@@ -29,9 +29,10 @@ class Client(Protocol):
 class Session:
     """The product behind one connection. Calls may come from several threads at once."""
 
-    def __init__(self, launch: Launch, app: App) -> None:
+    def __init__(self, launch: Launch, app: App, after_call: Callable[[App], None] | None = None) -> None:
         self.app = app
         self._launch = launch
+        self._after_call = after_call
 
     def call(
         self,
@@ -48,18 +49,21 @@ class Session:
         caller, notices = self.app.caller_for(
             self._launch, client_name, lambda: client.roots if client else ()
         )
-        return dispatch(CATALOG, self.app.context(caller, notices, cancelled), name, arguments)
+        outcome = dispatch(CATALOG, self.app.context(caller, notices, cancelled), name, arguments)
+        if self._after_call:
+            self._after_call(self.app)
+        return outcome
 
     def close(self) -> None:
         """Closes the store if it was opened."""
         self.app.close()
 
 
-def open_session(launch: Launch) -> Session:
+def open_session(launch: Launch, after_call: Callable[[App], None] | None = None) -> Session:
     """A session by the settings in force; the store is opened by the first call that needs it.
 
-    Raises InvalidSettings.
+    `after_call` is called when a call's outcome is known; it must return at once. Raises InvalidSettings.
     """
     settings = load_settings()
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
-    return Session(launch, App.open(settings))
+    return Session(launch, App.open(settings), after_call)

@@ -1,8 +1,8 @@
-"""Plays a scenario with the first generation of the official Python client (`mcp` 1.x, in its own environment).
+"""Plays a scenario with the official Python client of the first generation (`mcp` 1.x).
 
-Reads {command, env, calls, abandoned, parallel} as JSON from the first argument and prints what it saw as JSON.
+Reads {command, env, calls, abandoned, parallel} from its first argument, prints what it saw; both are JSON.
 """
-# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 
 from __future__ import annotations
 
@@ -23,6 +23,19 @@ async def answer(session: Any, name: str, arguments: dict[str, Any]) -> dict[str
         return {"code": error.error.code}
     texts = [block.text for block in result.content]
     return {"texts": texts, "structured": result.structuredContent, "is_error": bool(result.isError)}
+
+
+async def abandoned(session: Any, name: str, arguments: dict[str, Any]) -> bool:
+    """Gives a call up; this generation leaves saying so to its user."""
+    request_id = session._request_id
+    try:
+        await session.call_tool(name, arguments, read_timeout_seconds=timedelta(seconds=0.3))
+    except McpError:
+        params = types.CancelledNotificationParams(requestId=request_id, reason="bored")
+        cancelled = types.CancelledNotification(method="notifications/cancelled", params=params)
+        await session.send_notification(types.ClientNotification(cancelled))
+        return True
+    return False
 
 
 async def roots(_: Any) -> types.ListRootsResult:
@@ -58,10 +71,7 @@ async def play(scenario: dict[str, Any]) -> dict[str, Any]:
         report["answers"] = [await answer(session, *call) for call in scenario["calls"]]
         report["tools_after"] = [tool.name for tool in (await session.list_tools()).tools]
         for name, arguments in scenario["abandoned"]:
-            try:
-                await session.call_tool(name, arguments, read_timeout_seconds=timedelta(seconds=0.3))
-            except McpError:
-                report["abandoned"] = True
+            report["abandoned"] = await abandoned(session, name, arguments)
         report["parallel"] = await asyncio.gather(*(answer(session, *call) for call in scenario["parallel"]))
         await session.send_ping()
     return report | {"notified": notified, "failures": failures}

@@ -1,6 +1,6 @@
-"""Plays a scenario with the second generation of the official Python client (`mcp` 2.x).
+"""Plays a scenario with the official Python client of the second generation (`mcp` 2.x).
 
-Reads {command, env, mode, calls, abandoned, parallel} as JSON from the first argument and prints what it saw as
+Reads {command, env, mode, calls, abandoned, parallel} from its first argument, prints what it saw; both are
 JSON. `mode` is `legacy`, `auto` or a version.
 """
 
@@ -25,7 +25,7 @@ async def answer(client: Client, name: str, arguments: dict[str, Any]) -> dict[s
     return {"texts": texts, "structured": result.structured_content, "is_error": bool(result.is_error)}
 
 
-async def roots(_: Any) -> ListRootsResult:
+async def roots(context: Any) -> ListRootsResult:
     return ListRootsResult.model_validate({"roots": [{"uri": "file:///place"}]})
 
 

@@ -24,7 +24,9 @@ from m3_memory.domains.memories import service
 from m3_memory.domains.memories.model import WriteResult
 from m3_memory.kernel.narrowing import ensure_own
 
-Own = Annotated[str, Compat("may only name the caller itself; identity comes from how the server was started")]
+Own = Annotated[
+    str, Compat("may only name the caller itself; identity comes from how the server was started")
+]
 
 
 @tool(
@@ -61,7 +63,18 @@ def memory_supersede(
     return service.supersede(
         ctx,
         service.SupersedeRequest(
-            old_id, content, type, title, metadata, scope or "", importance, source, valid_from, variant, embed,
-            embed_text, model_id,
+            old_id,
+            content,
+            type,
+            title,
+            metadata,
+            scope or "",
+            importance,
+            source,
+            valid_from,
+            variant,
+            embed,
+            embed_text,
+            model_id,
         ),
-    )  # fmt: skip
+    )

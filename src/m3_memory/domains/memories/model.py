@@ -276,7 +276,9 @@ def actionable(trust_state: str) -> str:
     return {"accepted": "inform", "verified": "act"}.get(trust_state, "no")
 
 
-def record_of(version: Version, belief: Belief, state: State, metadata: dict[str, Any], now: str) -> MemoryRecord:
+def record_of(
+    version: Version, belief: Belief, state: State, metadata: dict[str, Any], now: str
+) -> MemoryRecord:
     """A stored version, its belief and its state as reads show them."""
     return MemoryRecord(
         id=version.memory_id,

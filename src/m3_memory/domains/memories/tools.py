@@ -29,7 +29,9 @@ from m3_memory.kernel.interval import parse_time
 from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import Filter
 
-Own = Annotated[str, Compat("may only name the caller itself; identity comes from how the server was started")]
+Own = Annotated[
+    str, Compat("may only name the caller itself; identity comes from how the server was started")
+]
 
 
 @tool(
@@ -72,10 +74,26 @@ def memory_write(
     return service.write(
         ctx,
         WriteRequest(
-            content, type, title, metadata, scope, importance, source, valid_from, valid_to, refresh_on,
-            refresh_reason, conversation_id, variant, embed, embed_text, model_id, reassert, auto_classify,
+            content,
+            type,
+            title,
+            metadata,
+            scope,
+            importance,
+            source,
+            valid_from,
+            valid_to,
+            refresh_on,
+            refresh_reason,
+            conversation_id,
+            variant,
+            embed,
+            embed_text,
+            model_id,
+            reassert,
+            auto_classify,
         ),
-    )  # fmt: skip
+    )
 
 
 @tool(
@@ -129,7 +147,16 @@ def memory_update(
     return service.update(
         ctx,
         service.UpdateRequest(
-            id, content, title, metadata, importance, valid_to, refresh_on, refresh_reason, conversation_id, reembed
+            id,
+            content,
+            title,
+            metadata,
+            importance,
+            valid_to,
+            refresh_on,
+            refresh_reason,
+            conversation_id,
+            reembed,
         ),
     )
 

@@ -59,4 +59,6 @@ class SearchResults:
     empty_because: str | None = None
 
     def headline(self) -> str:
-        return f"Top {len(self.hits)} results:" if self.hits else f"No results found. {self.empty_because or ''}"
+        return (
+            f"Top {len(self.hits)} results:" if self.hits else f"No results found. {self.empty_because or ''}"
+        )

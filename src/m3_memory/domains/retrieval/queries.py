@@ -21,19 +21,30 @@ def hits(reader: Reader, view: View, items: Sequence[int]) -> dict[int, Hit]:
     found = reader.rows(_hits(view, items))
     return {
         number(r[0]): Hit(
-            id=text(r[1]), version=number(r[2]), type=text(r[3]), title=text(r[4]), content=text(r[5]), score=0.0,
-            valid_from=text(r[6]), valid_to=shown(text(r[7])), recorded_at=text(r[8]), agent_id=text(r[9]),
-            trust_state=text(r[10]), actionable="", why="",
+            id=text(r[1]),
+            version=number(r[2]),
+            type=text(r[3]),
+            title=text(r[4]),
+            content=text(r[5]),
+            score=0.0,
+            valid_from=text(r[6]),
+            valid_to=shown(text(r[7])),
+            recorded_at=text(r[8]),
+            agent_id=text(r[9]),
+            trust_state=text(r[10]),
+            actionable="",
+            why="",
         )
         for r in found
-    }  # fmt: skip
+    }
 
 
 def _hits(view: View, items: Sequence[int]) -> Sql:
     return (
         sql(
             "SELECT visible.item, visible.memory_id, visible.version, visible.type, said.title, said.content,"
-            " visible.valid_from, visible.valid_to, visible.recorded_from, visible.agent_id, visible.trust_state FROM"
+            " visible.valid_from, visible.valid_to, visible.recorded_from, visible.agent_id,"
+            " visible.trust_state FROM"
         )
         + visible(view)
         + sql("JOIN memory_items AS said ON said.item = visible.item WHERE")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from m3_memory.context import Context
     from m3_memory.storage.database import Reader
 
-_BM25 = Bm25(k1=0.9, b=0.4)
+_BM25 = Bm25(k1=1.2, b=0.75)
 _NEAREST = 200
 
 
@@ -105,7 +105,10 @@ def _ranked(reader: Reader, view: View, request: SearchRequest, evidence: Iterab
     shown = queries.hits(reader, view, [item for item, _ in best])
     return [
         replace(
-            shown[item], score=round(score, 4), why=_why(by_item[item]), actionable=actionable(shown[item].trust_state)
+            shown[item],
+            score=round(score, 4),
+            why=_why(by_item[item]),
+            actionable=actionable(shown[item].trust_state),
         )
         for item, score in best
     ]

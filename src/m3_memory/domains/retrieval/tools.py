@@ -19,8 +19,8 @@ from m3_memory.catalog.params import (
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.retrieval import service
-from m3_memory.domains.retrieval.model import SearchRequest, SearchResults
 from m3_memory.domains.retrieval.model import SearchMode as Mode
+from m3_memory.domains.retrieval.model import SearchRequest, SearchResults
 from m3_memory.kernel.interval import parse_time
 from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import SCOPES, Filter

@@ -55,3 +55,21 @@ class CallAnswer:
     dry_run: bool | None = None
     result: dict[str, JsonValue] | None = None
     batch: tuple[BatchEntry, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    part: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What the doctor found."""
+
+    ok: bool
+    engine: str
+    embedder: str
+    counts: dict[str, int]
+    faults: list[Finding]
+    notes: list[str]

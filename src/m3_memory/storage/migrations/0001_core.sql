@@ -229,7 +229,7 @@ CREATE TABLE jobs (
   last_error TEXT NOT NULL,
   enqueued_at TOKEN NOT NULL
 );
-CREATE INDEX jobs_claim ON jobs (state, run_at);
+CREATE INDEX jobs_claim ON jobs (state, run_at, job);
 
 CREATE TABLE search_changes (
   sequence SERIAL_KEY,

@@ -259,8 +259,6 @@ class _Search:
         stale = set(touched.tolist())
         if usable.gap:
             stale |= rows.changed_items(self.reader, usable.base.sequence).keys()
-        if stale:
-            bounds[np.isin(items, np.array(sorted(stale)))] = -np.inf
         best = self._exact(sorted(stale))
         seen = set(stale)
         for places, bound in scan.descending(bounds, max(_HELPING, 2 * self.limit)):

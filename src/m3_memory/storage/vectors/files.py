@@ -144,7 +144,7 @@ class PrivateHome:
 
     def __init__(self) -> None:
         self._file = _anonymous()
-        self._closing = weakref.finalize(self, os.close, self._file)
+        self._close = weakref.finalize(self, os.close, self._file)
 
     def mapped(self, dimension: int) -> Slots | None:
         return Slots(self._file, dimension) if _has_header(self._file) else None
@@ -158,10 +158,15 @@ class PrivateHome:
 
     @contextmanager
     def replacing(self) -> Generator[int | None]:
-        fresh = PrivateHome()
-        yield fresh._file
-        self._closing()
-        self._file, self._closing = fresh._file, fresh._closing
+        fresh = _anonymous()
+        close = weakref.finalize(self, os.close, fresh)
+        try:
+            yield fresh
+        except BaseException:
+            close()
+            raise
+        self._close()
+        self._file, self._close = fresh, close
 
 
 def write_header(file: int, header: Header) -> None:

@@ -44,10 +44,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises InvalidArgument in place of ending the process."""
-        raise InvalidArgument(
-            f"{self.prog}: {message}",
-            f"see {self.prog} --help; a value that begins with - is written --name=VALUE, or after --",
-        )
+        hint = f"see {self.prog} --help; a value that begins with - is written --name=VALUE, or after --"
+        if "--project" in message:
+            hint = "--project goes before the command: m3 --project P …"
+        raise InvalidArgument(f"{self.prog}: {message}", hint)
 
 
 class ToolCommand:
@@ -65,8 +65,9 @@ class ToolCommand:
 
         Raises InvalidArgument for a flag the tool does not have, or a value given twice.
         """
-        valued = {_flag(given.name) for given in self.parameters if given.kind != "boolean"}
-        found = vars(self._parser.parse_args(list(joined(words, valued))))
+        valued = {_flag(given.name): given.name for given in self.parameters if given.kind != "boolean"}
+        others, values = without_values(words, valued)
+        found = vars(self._parser.parse_args(others)) | values
         del found["json"]
         first = found.pop(_POSITION, None)
         if first is not None and self._first is not None:
@@ -114,24 +115,25 @@ def find_command(catalog: Mapping[str, Any], domain: str, verb: str) -> ToolComm
     )
 
 
-def joined(words: Sequence[str], valued: set[str]) -> Iterator[str]:
-    """The words with each valued flag joined to what follows it, whatever that begins with."""
-    waiting = ""
-    for index, word in enumerate(words):
-        if waiting:
-            yield f"{waiting}={word}"
-            waiting = ""
-        elif word == "--":
-            yield from words[index:]
-            return
+def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Takes out each valued flag with what follows it, whatever that begins with.
+
+    `valued` names the argument of each such flag. Returns the other words, and the values by argument.
+    """
+    others: list[str] = []
+    values: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            others += [word, *rest]
+            break
+        name, equals, value = word.partition("=")
+        flag = _dashed(name) if name.startswith("--") else name
+        if flag in valued and (given := value if equals else next(rest, None)) is not None:
+            values[valued[flag]] = given
         else:
-            name, equals, value = word.partition("=")
-            flag = f"--{_dashed(name[2:])}" if name.startswith("--") else name
-            waiting = flag if flag in valued and not equals else ""
-            if not waiting:
-                yield f"{flag}{equals}{value}"
-    if waiting:
-        yield waiting
+            others.append(f"{flag}{equals}{value}")
+    return others, values
 
 
 def read_standard_input() -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from m3_memory import __version__
 from m3_memory.config import FILE_NAME, load_settings, show_settings
-from m3_memory.errors import InvalidArgument, M3Error
+from m3_memory.errors import InvalidArgument, M3Error, StoreDamaged
 from m3_memory.generated import load_catalog
 from m3_memory.surfaces.cli import output
 from m3_memory.surfaces.cli.commands import Parser, find_command, read_standard_input, verbs_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from m3_memory.app import App
     from m3_memory.catalog.dispatch import Outcome
+    from m3_memory.context import Context
     from m3_memory.launch import Launch
 
 AGENT = "cli"
@@ -41,8 +42,7 @@ Before any command: --project P (a folder, a name, or the address of a remote; e
 working directory decides) and --json (JSON also on a terminal). m3 --version prints the version.
 
 Domains:
-{domains}
-"""
+{domains}"""
 
 
 class Session(Protocol):
@@ -57,6 +57,7 @@ class Doors(NamedTuple):
 
     open_session: Callable[[Launch], Session]
     work_once: Callable[[App], Mapping[str, Any]]
+    examine: Callable[[Context], Mapping[str, Any]]
 
 
 class Command(NamedTuple):
@@ -70,6 +71,7 @@ class Command(NamedTuple):
 def run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
     """Runs one command, which is not empty, and returns the exit code of the process."""
     launch.json = launch.json or "--json" in command
+    output.prepare()
     try:
         code = _run(launch, command, doors)
         sys.stdout.flush()
@@ -87,7 +89,7 @@ def run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
 def _run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
     name, *words = command
     if name in ("--version", "--help", "-h", "help"):
-        print(__version__ if name == "--version" else _help())
+        output.print_text(__version__ if name == "--version" else _help())
         return 0
     if launch.agent or launch.tools or name.startswith("-"):
         raise _misplaced(name, launch)
@@ -168,11 +170,52 @@ def _config(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
     return 0
 
 
+def _migrate(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
+    Parser("m3 migrate", COMMANDS["migrate"].summary).parse_args(words)
+    from m3_memory.surfaces.cli.maintenance import migrate
+
+    _answer(launch, migrate(), "")
+    return 0
+
+
+def _backup(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
+    parser = Parser("m3 backup", COMMANDS["backup"].summary)
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", default="", help="backups in the home folder")
+    given = parser.parse_args(words)
+    from m3_memory.surfaces.cli.maintenance import backup
+
+    _answer(launch, backup(given.folder), "")
+    return 0
+
+
+def _doctor(launch: Launch, words: Sequence[str], doors: Doors) -> int:
+    Parser("m3 doctor", COMMANDS["doctor"].summary).parse_args(words)
+    from m3_memory.surfaces.cli.maintenance import examine
+
+    found = examine(launch, doors.examine)
+    _answer(launch, found, "")
+    return 0 if found["ok"] else StoreDamaged.exit_code
+
+
+def _worker(launch: Launch, words: Sequence[str], doors: Doors) -> int:
+    parser = Parser("m3 worker", COMMANDS["worker"].summary)
+    parser.add_argument("--once", action="store_true", required=True, help="end when nothing waits any more")
+    parser.parse_args(words)
+    from m3_memory.surfaces.cli.maintenance import work
+
+    _answer(launch, work(doors.work_once), "")
+    return 0
+
+
 COMMANDS = {
     "call": Command(
         "call NAME JSON", "run one tool by its name; - reads the JSON from standard input", _call
     ),
     "config": Command("config", "show every setting, its value and where that came from", _config),
+    "doctor": Command("doctor", "examine the store: rows, index, vectors and history must agree", _doctor),
+    "backup": Command("backup [FOLDER]", "copy the whole store to a new file, named by the time", _backup),
+    "migrate": Command("migrate", "bring the store up to this version, after a backup", _migrate),
+    "worker": Command("worker --once", "do what waits in the queue, such as late vectors", _worker),
 }
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
 # Control characters but tab and line feed, marks that turn the direction of text, Unicode's line ends.
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def prepare() -> None:
+    """Makes standard output and error write out what their encoding lacks, where it would fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def print_json(value: object, stream: TextIO | None = None) -> None:

@@ -68,8 +68,7 @@ class KnownClient:
 class Connection:
     """What one `initialize` agreed on, and what followed from it."""
 
-    def __init__(self, revision: int, info: Json, capabilities: Json, questions: Questions | None) -> None:
-        """Without `questions` the client is never asked for its roots."""
+    def __init__(self, revision: int, info: Json, capabilities: Json, questions: Questions) -> None:
         self.revision = revision
         self.client = KnownClient(info, self._known_roots)
         self.is_ready = False

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from m3_memory.launch import Launch
-    from m3_memory.surfaces.mcp.values import OpenSession, Session
+    from m3_memory.surfaces.mcp.values import OpenSession
 
 GRACE_SECONDS = 1.5
 CATALOG = __file__.rpartition("surfaces")[0] + "generated/catalog.json"
 
 
-def serve(launch: Launch, open_session: OpenSession | None = None, catalog_path: str = CATALOG) -> NoReturn:
+def serve(launch: Launch, open_session: OpenSession, catalog_path: str = CATALOG) -> NoReturn:
     """Serves standard input and output until the client is done, then ends the process.
 
-    `open_session` is called by the first tool call, on a worker thread; the product's own by default.
+    `open_session` is called by the first tool call, on a worker thread.
     """
     source, sink = take_standard_streams()
     endings: SimpleQueue[None] = SimpleQueue()
@@ -40,7 +40,7 @@ def serve(launch: Launch, open_session: OpenSession | None = None, catalog_path:
         if number := getattr(signal, name, None):
             signal.signal(number, end)
     output = Sink(sink, end)
-    server = Server(launch, Listing(catalog_path), open_session or _open_product, output)
+    server = Server(launch, Listing(catalog_path), open_session, output)
     threading.Thread(target=_read, args=(source, server, endings), daemon=True).start()
     endings.get()
     server.finish(GRACE_SECONDS)
@@ -55,9 +55,3 @@ def _read(source: int, server: Server, endings: SimpleQueue[None]) -> None:
         pass  # the client has gone
     finally:
         endings.put(None)
-
-
-def _open_product(launch: Launch) -> Session:
-    from m3_memory.surfaces.session import open_session
-
-    return open_session(launch)

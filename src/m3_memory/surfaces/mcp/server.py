@@ -61,7 +61,6 @@ class Server:
         self._session = SharedSession(launch, open_session)
         self._pool = Pool(sink.write)
         self._questions = Questions(self._send)
-        self._asks_roots = not launch.project
         self._chosen = listing.chosen(launch.tools)
         self._connection: Connection | None = None
         self._info: Object = {"name": "m3-memory", "version": listing.version}
@@ -159,9 +158,8 @@ class Server:
         if not isinstance(asked, str):
             raise ProtocolError(BAD_PARAMS, "protocolVersion must be a string")
         version = asked if asked in LEGACY else LEGACY[-1]
-        questions = self._questions if self._asks_roots else None
         self._connection = Connection(
-            since(version), params.get("clientInfo"), params.get("capabilities"), questions
+            since(version), params.get("clientInfo"), params.get("capabilities"), self._questions
         )
         return {
             "protocolVersion": version,

@@ -60,7 +60,7 @@ class Client(Protocol):
     def roots(self) -> tuple[str, ...]:
         """URIs of the client's roots; the first read may wait up to two seconds for the client.
 
-        Empty where the launch named a project, the client offers no roots, or it did not answer.
+        Empty where the client offers no roots or did not answer.
         """
         ...
 

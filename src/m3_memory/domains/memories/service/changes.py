@@ -49,8 +49,8 @@ class UpdateRequest:
 def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
     """Corrects the record of a memory; what was said before stays readable at an earlier known_at.
 
-    Content or title, and metadata or conversation, make a new version; valid_to alone makes a new belief of the
-    same version; importance and refresh touch neither. Raises what `target` raises, InvalidInput errors,
+    Content or title, and metadata or conversation, make a new version; valid_to alone makes a new belief of
+    the same version; importance and refresh touch neither. Raises what `target` raises, InvalidInput errors,
     DuplicateValue where another memory says the new content already.
     """
     while True:
@@ -75,7 +75,9 @@ def delete(ctx: Context, memory_id: str, *, hard: bool = False) -> ChangeResult:
                 "only a person may erase a memory for good",
                 "delete it without hard: no read shows it then; a person can erase it later",
             )
-        event = op.record("delete", found.belief.memory_id, found.belief.version, before=found.version.content)
+        event = op.record(
+            "delete", found.belief.memory_id, found.belief.version, before=found.version.content
+        )
         _closed(op, found, event)
         return ChangeResult(found.belief.memory_id, "deleted", found.belief.version)
 
@@ -168,10 +170,13 @@ def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> t
         return found.version.item, version
     if "content" in changed and (repeated := check(op, draft, found.version.audience, memory_id)):
         raise DuplicateValue(
-            f"memory {repeated} says this already", f"delete {memory_id} instead, or supersede it with {repeated}"
+            f"memory {repeated} says this already",
+            f"delete {memory_id} instead, or supersede it with {repeated}",
         )
     version = queries.last_version(op.writer, memory_id) + 1
-    item = store_version(op, replace(draft, embed=found.version.embed), memory_id, version, found.version.audience)
+    item = store_version(
+        op, replace(draft, embed=found.version.embed), memory_id, version, found.version.audience
+    )
     if not {"content", "title"} & set(changed) and not draft.vectors.space:
         embeddings.copy_vectors(op.writer, found.version.item, item)
         queries.note_change(op.writer, item, "vector")
@@ -221,4 +226,3 @@ def _patched_state(state: State, request: UpdateRequest) -> State:
         refresh_on=_patched(refresh_on, state.refresh_on),
         refresh_reason=_patched(request.refresh_reason, state.refresh_reason),
     )
-

@@ -23,7 +23,7 @@ from m3_memory.kernel.limits import (
     checked_text,
 )
 from m3_memory.kernel.normal import content_hash, normal_hash
-from m3_memory.kernel.redaction import redact
+from m3_memory.kernel.redaction import redact, redact_json
 from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ INLINE_WINDOWS = 4
 """Windows of a text that a write embeds itself; a job brings the rest."""
 
 _LABELS = ("conversation_id", "source", "model_id", "variant")
+_TEXTS = ("content", "title", "embed_text", "refresh_reason")
 
 
 def prepare(ctx: Context, request: WriteRequest) -> Draft:
@@ -68,9 +69,9 @@ def prepare(ctx: Context, request: WriteRequest) -> Draft:
     return replace(draft, vectors=vectors_for(ctx, draft))
 
 
-def text_to_embed(draft: Draft) -> str:
+def embedded_text(title: str, content: str, embed_text: str) -> str:
     """The text whose meaning stands for a memory."""
-    return draft.embed_text or (f"{draft.title}\n{draft.content}" if draft.title else draft.content)
+    return embed_text or (f"{title}\n{content}" if title else content)
 
 
 def vectors_for(ctx: Context, draft: Draft) -> Vectors:
@@ -80,7 +81,7 @@ def vectors_for(ctx: Context, draft: Draft) -> Vectors:
     embedder = ctx.embedder.get(min(1.5, ctx.seconds_left()))
     if embedder is None:
         return _deferred(ctx)
-    windows = embedder.windows(text_to_embed(draft))
+    windows = embedder.windows(embedded_text(draft.title, draft.content, draft.embed_text))
     vectors = tuple(embedder.embed(windows[:INLINE_WINDOWS]))
     missing = len(windows) - len(vectors)
     warnings = (f"the last {missing} of {len(windows)} windows are embedded by a job",) if missing else ()
@@ -115,7 +116,7 @@ def _checked(request: WriteRequest) -> WriteRequest:
         request,
         content=checked_text(request.content, "content", MAX_CONTENT_CHARACTERS),
         scope=checked_scope(request.scope or Scope.AGENT),
-        metadata=json.dumps(checked_metadata(request.metadata), ensure_ascii=False, sort_keys=True),
+        metadata=_written(checked_metadata(request.metadata)),
         valid_from=parse_time(request.valid_from) if request.valid_from else "",
         valid_to=parse_time(request.valid_to) if request.valid_to else "",
         refresh_on=parse_time(request.refresh_on) if request.refresh_on else "",
@@ -125,9 +126,13 @@ def _checked(request: WriteRequest) -> WriteRequest:
 def checked_scope(name: str) -> Scope:
     """A scope that memories can be written to and read from."""
     if name not in tuple(Scope):
-        raise InvalidArgument(f"scope {name!r} is not one of: user, session, agent, org", "leave it out for agent")
+        raise InvalidArgument(
+            f"scope {name!r} is not one of: user, session, agent, org", "leave it out for agent"
+        )
     if name == Scope.ORG:
-        raise NeedsGrant("organisations do not exist on this store", "use scope user for what holds everywhere")
+        raise NeedsGrant(
+            "organisations do not exist on this store", "use scope user for what holds everywhere"
+        )
     return Scope(name)
 
 
@@ -159,15 +164,23 @@ def _without_secrets(ctx: Context, request: WriteRequest) -> tuple[WriteRequest,
         return request, ()
     with ctx.read() as reader:
         key = reader.secret_key
-    cleaned, markers = request, list[str]()
-    for name in ("content", "title", "metadata", "embed_text", "refresh_reason"):
-        result = redact(str(getattr(request, name)), key)
-        if result.findings:
-            cleaned = replace(cleaned, **{name: result.text})
-            markers += [f"{name}: {finding.marker}" for finding in result.findings]
-    if markers and ctx.settings.secrets == "refuse":
+    texts = {name: redact(getattr(request, name), key) for name in _TEXTS}
+    metadata, found = redact_json(json.loads(str(request.metadata)), key)
+    markers = [f"{name}: {finding.marker}" for name, text in texts.items() for finding in text.findings]
+    markers += [f"metadata: {finding.marker}" for finding in found]
+    if not markers:
+        return request, ()
+    if ctx.settings.secrets == "refuse":
         raise SecretRefused(
             f"a secret was found ({', '.join(markers)}); nothing was stored",
             "remove it, or name where it is kept instead",
         )
+    cleaned = replace(
+        request, metadata=_written(metadata), **{name: text.text for name, text in texts.items()}
+    )
     return cleaned, tuple(f"a secret was replaced in {marker}" for marker in markers)
+
+
+def _written(metadata: object) -> str:
+    """Metadata as it is stored."""
+    return json.dumps(metadata, ensure_ascii=False, sort_keys=True)

@@ -75,7 +75,8 @@ def resolve(reader: Reader, view: View, id_or_prefix: str) -> str:
     if len(found) > 1:
         more = " …" if len(found) > _SHOWN_AMBIGUOUS else ""
         raise AmbiguousId(
-            f"{prefix} begins several ids: {', '.join(found[:_SHOWN_AMBIGUOUS])}{more}", "give more characters"
+            f"{prefix} begins several ids: {', '.join(found[:_SHOWN_AMBIGUOUS])}{more}",
+            "give more characters",
         )
     return found[0]
 
@@ -100,5 +101,3 @@ def _current(reader: Reader, newest: Belief, shown: Belief | None) -> GetResult:
 
 def _scope(reader: Reader, belief: Belief) -> str:
     return queries.audience_names(reader, [belief.audience])[belief.audience]
-
-

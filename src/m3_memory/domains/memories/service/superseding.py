@@ -12,14 +12,13 @@ from m3_memory.domains.memories.service.drafts import prepare
 from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.domains.memories.service.writes import (
     Operation,
-    belief_of,
+    create,
     current_successor,
-    digestible,
     operation,
     repetition,
-    store_version,
 )
 from m3_memory.errors import DuplicateValue, NotCurrent
+from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.ids import new_id
 from m3_memory.kernel.interval import Interval
 
@@ -90,17 +89,23 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
     repeated = repetition(op, draft, audience, "")
     if repeated == old.belief.memory_id or old.version.normal_hash == draft.normal_hash:
         raise DuplicateValue(
-            f"memory {old.belief.memory_id} says this already", "memory_update corrects a title, metadata or its end"
+            f"memory {old.belief.memory_id} says this already",
+            "memory_update corrects a title, metadata or its end",
         )
     new_memory = repeated or new_id(op.writer.store_time)
     event = op.record(
-        "supersede", old.belief.memory_id, old.belief.version, other_id=new_memory,
-        before=old.version.content, after=draft.content,
-    )  # fmt: skip
+        "supersede",
+        old.belief.memory_id,
+        old.belief.version,
+        other_id=new_memory,
+        before=old.version.content,
+        after=draft.content,
+    )
     _end(op, old, draft.valid_from, event)
     queries.open_edge(op.writer, new_memory, old.belief.memory_id, "supersedes", event)
     if not repeated:
-        _store(op, draft, new_memory, audience, old)
+        state = replace(queries.state_of(op.writer, old.belief.memory_id), importance=draft.importance)
+        create(op, draft, new_memory, audience, state, other_id=old.belief.memory_id)
     return WriteResult(
         id=new_memory,
         status=WriteStatus.SUPERSEDING,
@@ -125,7 +130,7 @@ def _audience(op: Operation, old: Target, draft: Draft) -> int:
     """The old memory's audience, unless the caller named another scope."""
     if draft.scope == old.version.scope:
         return old.version.audience
-    return queries.audience_number(op.writer, op.caller.audience(draft.scope))
+    return queries.audience_number(op.writer, op.caller.audience(Scope(draft.scope)))
 
 
 def _end(op: Operation, old: Target, moment: str, event: int) -> None:
@@ -138,15 +143,5 @@ def _end(op: Operation, old: Target, moment: str, event: int) -> None:
         )
 
 
-def _store(op: Operation, draft: Draft, memory_id: str, audience: int, old: Target) -> None:
-    event = op.record("create", memory_id, 1, other_id=old.belief.memory_id, after=digestible(draft))
-    item = store_version(op, draft, memory_id, 1, audience)
-    belief = belief_of(op, draft, item, memory_id, 1, audience, event)
-    queries.open_belief(op.writer, belief)
-    state = queries.state_of(op.writer, old.belief.memory_id)
-    queries.put_state(op.writer, memory_id, replace(state, importance=draft.importance))
-
-
 def _repeated_warning(repeated: str) -> tuple[str, ...]:
     return (f"memory {repeated} said this already and is now the successor",) if repeated else ()
-

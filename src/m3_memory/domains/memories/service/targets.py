@@ -28,8 +28,8 @@ class Target:
 def target(reader: Reader, caller: Caller, memory_id: str) -> Target:
     """The memory a change names by its full id.
 
-    Raises InvalidId for anything but a full id, NotFound for an id in no audience the caller holds, NotCurrent
-    for a memory the store no longer holds, NeedsOperator for one that only a person may change.
+    Raises InvalidId for anything but a full id, NotFound for an id in no audience the caller holds,
+    NotCurrent for a memory the store no longer holds, NeedsOperator for one that only a person may change.
     """
     full = parse_full(memory_id)
     view = View(caller, Filter(), reader.now)
@@ -44,10 +44,14 @@ def target(reader: Reader, caller: Caller, memory_id: str) -> Target:
         )
     if belief.trust_state == "verified" and not caller.is_operator:
         raise NeedsOperator(
-            f"memory {full} was verified by a person", "ask the person to change it, or write what you know beside it"
+            f"memory {full} was verified by a person",
+            "ask the person to change it, or write what you know beside it",
         )
     return Target(belief, queries.version_of(reader, belief.item))
 
 
 def not_found(memory_id: str) -> NotFound:
-    return NotFound(f"no memory {memory_id} in what you may see", "memory_search finds memories by their content")
+    """The error for an id that is foreign, or was never given: the two can't be told apart."""
+    return NotFound(
+        f"no memory {memory_id} in what you may see", "memory_search finds memories by their content"
+    )

@@ -62,4 +62,3 @@ def _reopen(op: Operation, belief: Belief, event: int) -> None:
                 f"memory {decision.of} says the same by now", "use that one; nothing was restored"
             )
     queries.open_belief(op.writer, replace(belief, opened_by=event, closed_by=None))
-

@@ -58,6 +58,7 @@ class Operation:
 
 
 def operation(ctx: Context, writer: Writer) -> Operation:
+    """This call's operation, with an id of its own; the caller's agent gets its number here."""
     return Operation(ctx.caller, writer, new_id(writer.store_time), queries.agent_number(writer, ctx.caller))
 
 
@@ -82,12 +83,8 @@ def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
     repeated = check(op, draft, audience, memory_id)
     if repeated:
         return _sighted(op, draft, repeated)
-    event = op.record("create", memory_id, 1, after=digestible(draft))
-    item = store_version(op, draft, memory_id, 1, audience)
-    queries.open_belief(op.writer, belief_of(op, draft, item, memory_id, 1, audience, event))
-    queries.put_state(
-        op.writer, memory_id, State(draft.importance, False, draft.refresh_on, draft.refresh_reason)
-    )
+    state = State(draft.importance, False, draft.refresh_on, draft.refresh_reason)
+    create(op, draft, memory_id, audience, state)
     return WriteResult(
         id=memory_id,
         status=WriteStatus.CREATED,
@@ -122,11 +119,28 @@ def store_version(op: Operation, draft: Draft, memory_id: str, version: int, aud
     item = queries.insert_version(
         writer,
         Version(
-            0, memory_id, version, draft.type, draft.title, draft.content, draft.content_hash, draft.normal_hash,
-            draft.metadata, draft.scope, audience, caller.agent_id, caller.circle, caller.project,
-            draft.conversation_id, draft.source, draft.model_id, draft.variant, draft.embed, draft.embed_text,
+            0,
+            memory_id,
+            version,
+            draft.type,
+            draft.title,
+            draft.content,
+            draft.content_hash,
+            draft.normal_hash,
+            draft.metadata,
+            draft.scope,
+            audience,
+            caller.agent_id,
+            caller.circle,
+            caller.project,
+            draft.conversation_id,
+            draft.source,
+            draft.model_id,
+            draft.variant,
+            draft.embed,
+            draft.embed_text,
         ),
-    )  # fmt: skip
+    )
     queries.insert_document(writer, item, audience, draft.tokens)
     queries.note_change(writer, item, "insert")
     store_vectors(op, item, draft.vectors)
@@ -139,23 +153,46 @@ def store_vectors(op: Operation, item: int, vectors: Vectors) -> None:
         space = embeddings.space_for(op.writer, *vectors.space)
         embeddings.insert_vectors(op.writer, item, space, vectors.vectors)
     if vectors.status is VectorStatus.PENDING:
-        queue.enqueue(op.writer, queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id))
+        queue.enqueue(
+            op.writer, queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id)
+        )
 
 
-def belief_of(
-    op: Operation, draft: Draft, item: int, memory_id: str, version: int, audience: int, event: int
-) -> Belief:
-    """The belief a new version opens with."""
+def create(
+    op: Operation, draft: Draft, memory_id: str, audience: int, state: State, other_id: str = ""
+) -> None:
+    """Stores a new memory: its event, first version, belief and state. `other_id` is one it supersedes."""
+    event = op.record("create", memory_id, 1, other_id=other_id, after=digestible(draft))
+    item = store_version(op, draft, memory_id, 1, audience)
     expires = plus(op.writer.store_time, SESSION_SECONDS) if draft.scope == Scope.SESSION else FOREVER
-    return Belief(
-        0, memory_id, item, version, draft.valid_from, draft.valid_to, op.writer.store_time, FOREVER, "accepted",
-        expires, audience, draft.type, op.caller.agent_id, draft.conversation_id, draft.variant, event, None,
-    )  # fmt: skip
+    belief = Belief(
+        0,
+        memory_id,
+        item,
+        1,
+        draft.valid_from,
+        draft.valid_to,
+        op.writer.store_time,
+        FOREVER,
+        "accepted",
+        expires,
+        audience,
+        draft.type,
+        op.caller.agent_id,
+        draft.conversation_id,
+        draft.variant,
+        event,
+        None,
+    )
+    queries.open_belief(op.writer, belief)
+    queries.put_state(op.writer, memory_id, state)
 
 
 def digestible(draft: Draft) -> str:
     """What an event's digests are taken of."""
-    return "\x1f".join((draft.type, draft.title, draft.content, draft.metadata, draft.valid_from, draft.valid_to))
+    return "\x1f".join(
+        (draft.type, draft.title, draft.content, draft.metadata, draft.valid_from, draft.valid_to)
+    )
 
 
 def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief | None:
@@ -170,7 +207,7 @@ def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief 
 def _refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str) -> None:
     for old in queries.superseded_with(op.writer, audience, draft):
         successor = current_successor(op.writer, op.caller, old)
-        if successor is None or old == memory_id or successor.memory_id == memory_id:
+        if successor is None or memory_id in (old, successor.memory_id):
             continue
         if draft.valid_from > successor.valid_from and draft.valid_from != op.writer.store_time:
             continue

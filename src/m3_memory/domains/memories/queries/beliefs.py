@@ -1,0 +1,136 @@
+"""SQL over beliefs: which are seen, opening and closing them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories.model import Belief
+from m3_memory.domains.memories.queries.versions import note_change
+from m3_memory.kernel.clock import FOREVER
+from m3_memory.storage.predicates import View, held, visible
+from m3_memory.storage.sql import Row, sql
+from m3_memory.storage.transaction import number, text
+
+if TYPE_CHECKING:
+    from m3_memory.storage.database import Reader, Writer
+
+_BELIEF = sql(
+    "belief, memory_id, item, version, valid_from, valid_to, recorded_from, recorded_to, trust_state,"
+    " expires_at,"
+    " audience, type, agent_id, conversation_id, variant, opened_by, closed_by"
+)
+_OPEN = sql("recorded_to = '9999-12-31T23:59:59.999999Z'")
+
+
+def visible_belief(reader: Reader, view: View, memory_id: str) -> Belief | None:
+    """The memory's belief that this view shows."""
+    row = reader.row(
+        sql("SELECT") + _BELIEF + sql("FROM") + visible(view) + sql("WHERE memory_id = ?", memory_id)
+    )
+    return _belief(row) if row else None
+
+
+def newest_belief(reader: Reader, view: View, memory_id: str) -> Belief | None:
+    """The last thing this store came to believe of a memory in an audience the caller holds, seen or not."""
+    row = reader.row(
+        sql("SELECT")
+        + _BELIEF
+        + sql("FROM")
+        + held(view)
+        + sql("WHERE memory_id = ? ORDER BY belief DESC LIMIT 1", memory_id)
+    )
+    return _belief(row) if row else None
+
+
+def ids_beginning(reader: Reader, view: View, prefix: str, limit: int) -> list[str]:
+    """Ids in held audiences that begin so, in order."""
+    found = reader.rows(
+        sql("SELECT DISTINCT memory_id FROM")
+        + held(view)
+        + sql(
+            "WHERE memory_id >= ? AND memory_id < ? ORDER BY memory_id LIMIT ?", prefix, prefix + "g", limit
+        )
+    )
+    return [text(row[0]) for row in found]
+
+
+def open_belief(writer: Writer, belief: Belief) -> None:
+    """Opens a belief from this transaction's store time on; its number and store interval are given here."""
+    writer.execute(
+        sql(
+            "INSERT INTO memory_validity (memory_id, item, version, valid_from, valid_to, recorded_from,"
+            " recorded_to,"
+            " trust_state, expires_at, audience, type, agent_id, conversation_id, variant, opened_by)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            belief.memory_id,
+            belief.item,
+            belief.version,
+            belief.valid_from,
+            belief.valid_to,
+            writer.store_time,
+            FOREVER,
+            belief.trust_state,
+            belief.expires_at,
+            belief.audience,
+            belief.type,
+            belief.agent_id,
+            belief.conversation_id,
+            belief.variant,
+            belief.opened_by,
+        )
+    )
+    note_change(writer, belief.item, "belief")
+
+
+def close_belief(writer: Writer, belief: Belief, event: int) -> bool:
+    """Closes an open belief, once; False if it was closed before."""
+    closed = writer.execute(
+        sql("UPDATE memory_validity SET recorded_to = ?, closed_by = ?", writer.store_time, event)
+        + sql("WHERE belief = ? AND", belief.belief)
+        + _OPEN
+    )
+    note_change(writer, belief.item, "belief")
+    return closed == 1
+
+
+def last_ending(reader: Reader, memory_id: str) -> tuple[int, str] | None:
+    """The event that last ended a memory without a successor of its own: (event, kind)."""
+    row = reader.row(
+        sql(
+            "SELECT h.event, h.kind FROM memory_validity AS v JOIN memory_history AS h ON h.event ="
+            " v.closed_by"
+            " WHERE v.memory_id = ? ORDER BY v.belief DESC LIMIT 1",
+            memory_id,
+        )
+    )
+    return (number(row[0]), text(row[1])) if row else None
+
+
+def beliefs_closed_by(reader: Reader, event: int) -> list[Belief]:
+    """The beliefs an event closed, in the order they were opened."""
+    found = reader.rows(
+        sql("SELECT") + _BELIEF + sql("FROM memory_validity WHERE closed_by = ? ORDER BY belief", event)
+    )
+    return [_belief(row) for row in found]
+
+
+def _belief(row: Row) -> Belief:
+    return Belief(
+        number(row[0]),
+        text(row[1]),
+        number(row[2]),
+        number(row[3]),
+        text(row[4]),
+        text(row[5]),
+        text(row[6]),
+        text(row[7]),
+        text(row[8]),
+        text(row[9]),
+        number(row[10]),
+        text(row[11]),
+        text(row[12]),
+        text(row[13]),
+        text(row[14]),
+        number(row[15]),
+        None if row[16] is None else number(row[16]),
+    )

@@ -1,0 +1,55 @@
+"""Late vectors: what a write without a model, or of a long text, left to a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.service.drafts import embedded_text, space_of
+from m3_memory.domains.memories.service.writes import EMBED_JOB
+from m3_memory.errors import EmbedderUnavailable
+from m3_memory.storage import embeddings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from m3_memory.context import Context
+    from m3_memory.storage.database import Writer
+
+__all__ = ["EMBED_JOB", "late_vectors"]
+
+_LOAD_SECONDS = 30.0
+
+
+def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
+    """Embeds the windows of a version that have no vector yet; the result stores them.
+
+    Storing does nothing where the version was erased, or another job brought them, meanwhile.
+    Raises EmbedderUnavailable while there is no model.
+    """
+    embedder = ctx.embedder.get(_LOAD_SECONDS)
+    if embedder is None:
+        raise EmbedderUnavailable(
+            f"no model: {ctx.embedder.reason or 'it is still loading'}", "m3 doctor tells more"
+        )
+    fingerprint = space_of(embedder)
+    with ctx.read() as reader:
+        version = queries.find_version(reader, item)
+        space = embeddings.space_of(reader, *fingerprint)
+        known = embeddings.window_count(reader, item, space) if space is not None else 0
+    if version is None:
+        return _nothing
+    windows = embedder.windows(embedded_text(version.title, version.content, version.embed_text))
+    vectors = embedder.embed(windows[known:])
+
+    def store(writer: Writer) -> None:
+        number = embeddings.space_for(writer, *fingerprint)
+        if queries.find_version(writer, item) and embeddings.window_count(writer, item, number) == known:
+            embeddings.insert_vectors(writer, item, number, vectors, known)
+            queries.note_change(writer, item, "vector")
+
+    return store
+
+
+def _nothing(_writer: Writer) -> None:
+    """What there is to store for a version that was erased."""

@@ -1,0 +1,47 @@
+"""Examining a store: whether its parts agree, and what a person should know of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.system.model import Examination, Finding
+from m3_memory.storage import integrity, queue
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+
+_LOAD_SECONDS = 10.0
+
+
+def examine(ctx: Context) -> Examination:
+    """Everything that does not agree, and how much there is; changes nothing.
+
+    `faults` make the store unsound; `notes` are what a person may want to act on.
+    """
+    ctx.embedder.get(_LOAD_SECONDS)
+    with ctx.read() as reader:
+        faults = integrity.faults(reader, ctx.database.heads.read(), ctx.clock.now())
+        counts = integrity.counts(reader)
+        dead = queue.dead(reader)
+        engine = reader.dialect.describe()
+    return Examination(
+        ok=not faults,
+        engine=engine,
+        embedder=f"{ctx.embedder.state}{f': {ctx.embedder.reason}' if ctx.embedder.reason else ''}",
+        counts=counts,
+        faults=[Finding(fault.part, fault.detail) for fault in faults],
+        notes=[
+            *ctx.notices,
+            *(f"job {job.key} failed too often: {job.error}" for job in dead),
+            *_exposed(ctx),
+        ],
+    )
+
+
+def _exposed(ctx: Context) -> list[str]:
+    """Whether other users of this machine can read the store."""
+    home = ctx.settings.home
+    if ctx.settings.database_url or os.name == "nt" or not home.exists() or not home.stat().st_mode & 0o077:
+        return []
+    return [f"other users of this machine can read {home}: chmod 700 {home}"]

@@ -1,0 +1,43 @@
+"""Backups: a whole, checked copy of a store in one file, named by the time it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from m3_memory.errors import StoreUnreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from m3_memory.storage.database import Database
+
+
+def back_up(database: Database, folder: Path) -> Path:
+    """Copies the store into the folder, made if need be, while others read and write; returns the new file.
+
+    The copy is readable by its user alone and opens like any store. Raises Refused for PostgreSQL, whose own
+    tools do this better, StoreFull, StoreUnreachable for a folder that can't be written, and StoreDamaged for
+    a copy that fails its check.
+    """
+    with database.read("") as reader:
+        now = reader.now
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = new_path(folder, "m3", now)
+        database.dialect.copy_to(path)
+    except OSError as error:
+        raise StoreUnreachable(
+            f"the backup can't be written to {folder}: {error.strerror or error}",
+            "name a folder that this user may write to",
+        ) from error
+    return path
+
+
+def new_path(folder: Path, name: str, now: str) -> Path:
+    """Where to put a copy made now; two of one moment are told apart by a number."""
+    stem = f"{name}-{now.replace(':', '').replace('.', '-')}"
+    path, count = folder / f"{stem}.db", 1
+    while path.exists():
+        count += 1
+        path = folder / f"{stem}-{count}.db"
+    return path

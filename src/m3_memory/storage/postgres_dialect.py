@@ -1,0 +1,236 @@
+"""PostgreSQL's answers to the questions of the seam."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from m3_memory import errors
+from m3_memory.kernel.analyser import audience_token
+from m3_memory.kernel.ranking import TermStatistics
+from m3_memory.storage.predicates import View, visible
+from m3_memory.storage.sql import Sql, any_of, join, sql
+from m3_memory.storage.transaction import number, real, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from m3_memory.errors import M3Error
+    from m3_memory.storage.database import Reader
+
+COUNTED_ROWS = 10_000
+"""Up to so many documents a term is counted; beyond, the planner's estimate has to do."""
+
+_MARK = re.compile(r"'(?:[^']|'')*'|\?|%")
+_REPLACED = {"?": "%s", "%": "%%"}
+
+_BUSY = (errors.StoreBusy, "another writer holds the store", "try again; nothing was stored")
+_GONE = (
+    errors.StoreUnreachable,
+    "the PostgreSQL server can't be reached or ended the connection",
+    "check that it runs and that M3_DATABASE_URL is right; a write under way is stored whole or not at all",
+)
+_DAMAGED = (
+    errors.StoreDamaged,
+    "the PostgreSQL server reports damaged data or a failing disk",
+    "look into the server's log, then run m3 doctor",
+)
+_SETUP = (
+    errors.StoreUnreachable,
+    "the store can't be prepared in this PostgreSQL database",
+    "let its administrator run CREATE EXTENSION vector, CREATE ROLE m3_server and GRANT m3_server to this"
+    " user, and name a schema that this user may create tables in",
+)
+_ERRORS: dict[str, tuple[type[M3Error], str, str]] = {
+    "55P03": _BUSY,  # lock_not_available
+    "40P01": _BUSY,  # deadlock_detected
+    "40001": _BUSY,  # serialization_failure
+    "53300": (
+        errors.StoreBusy,
+        "the PostgreSQL server has no free connection",
+        "try again, or raise its limit",
+    ),
+    "53200": (errors.StoreBusy, "the PostgreSQL server is out of memory", "try again; nothing was stored"),
+    "57014": (errors.DeadlinePassed, "the PostgreSQL server stopped a statement", "try again with more time"),
+    "53100": (
+        errors.StoreFull,
+        "the disk of the PostgreSQL server is full",
+        "free some space and try again; nothing was stored and reading goes on",
+    ),
+    "25006": (
+        errors.StoreReadOnly,
+        "the PostgreSQL server takes no writes",
+        "name the primary server in M3_DATABASE_URL; reading goes on",
+    ),
+    "58030": _DAMAGED,  # io_error
+    "XX001": _DAMAGED,  # data_corrupted
+    "XX002": _DAMAGED,  # index_corrupted
+    "3F000": _SETUP,  # no schema of the search path exists
+}
+
+
+class PostgresDialect:
+    """`version` is what the server said of itself, set by whoever connected."""
+
+    def __init__(self, url: str) -> None:
+        self.place = _place(url)
+        self.version = "PostgreSQL"
+
+    def bind(self, text: str) -> str:
+        return _bound(text)
+
+    def begin(self, owner: int | None) -> tuple[Sql, ...]:
+        if owner is None:
+            return (sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),)
+        return (sql("BEGIN ISOLATION LEVEL READ COMMITTED"), sql("SELECT pg_advisory_xact_lock(?)", owner))
+
+    def text_candidates(self, reader: Reader, view: View, terms: Sequence[str], limit: int) -> list[int]:
+        held = reader.rows(sql("SELECT audience FROM audiences WHERE") + any_of("name", view.audiences))
+        if not held or not terms:
+            return []
+        audiences = [audience_token(number(row[0])) for row in held]
+        wanted = f"({_either(audiences)}) & ({_either(terms)})"
+        flags = join(", ", (sql("document.terms @@ ?::tsquery", _lexeme(term)) for term in terms))
+        found = reader.rows(
+            sql("WITH found AS MATERIALIZED (SELECT visible.item, ARRAY[")
+            + flags
+            + sql("] AS flags FROM")
+            + visible(view)
+            + sql("JOIN search_documents AS document ON document.item = visible.item")
+            + sql("WHERE document.terms @@ ?::tsquery),", wanted)
+            + _RANKED
+            + sql("LIMIT ?", limit)
+        )
+        return [number(row[0]) for row in found]
+
+    def vector_candidates(
+        self, reader: Reader, view: View, space: int, query: bytes, limit: int
+    ) -> list[tuple[int, float]]:
+        found = reader.rows(
+            sql("WITH shown AS MATERIALIZED (SELECT visible.item FROM")
+            + visible(view)
+            + sql(
+                ") SELECT shown.item, max(1 - (embedding.vector <=> ?::halfvec)) AS cosine FROM shown"
+                " JOIN memory_embeddings AS embedding ON embedding.item = shown.item AND embedding.space = ?"
+                " GROUP BY shown.item ORDER BY cosine DESC, shown.item LIMIT ?",
+                self.vector_value(query),
+                space,
+                limit,
+            )
+        )
+        return [(number(item), real(cosine)) for item, cosine in found]
+
+    def vector_value(self, vector: bytes) -> str:
+        numbers = struct.unpack(f"<{len(vector) // 2}e", vector)
+        return f"[{','.join(map(repr, numbers))}]"
+
+    def term_statistics(self, reader: Reader, view: View, terms: Sequence[str]) -> TermStatistics:
+        totals = reader.rows(
+            sql("SELECT coalesce(sum(documents), 0), coalesce(sum(tokens), 0) FROM search_totals")
+        )
+        documents, tokens = number(totals[0][0]), number(totals[0][1])
+        counted = reader.rows(sql("SELECT 0") + join("", map(_bounded_count, terms)))[0][1:]
+        holding = {term: number(count) for term, count in zip(terms, counted, strict=True) if count}
+        for term, count in holding.items():
+            if count >= COUNTED_ROWS:
+                holding[term] = min(documents, max(count, _estimated(reader, term)))
+        return TermStatistics(documents, tokens / documents if documents else 0.0, holding)
+
+    def classify(self, error: Exception) -> M3Error | None:
+        if not isinstance(error, psycopg.Error):
+            return None
+        state = error.sqlstate or ""
+        known = _ERRORS.get(state)
+        is_lost = state[:2] == "08" or state[:3] == "57P" or not state
+        if known is None and is_lost and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            known = _GONE
+        return self._explained(known, error) if known else None
+
+    def unprepared(self, error: psycopg.Error) -> M3Error:
+        """What to tell of an error that came while a store was made or migrated."""
+        return self.classify(error) or self._explained(_SETUP, error)
+
+    def damage(self, reader: Reader) -> list[str]:
+        found = reader.rows(
+            sql(
+                "SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
+                " WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace"
+            )
+        )
+        return [f"the index {name} is not valid" for (name,) in found]
+
+    def describe(self) -> str:
+        return self.version
+
+    def copy_to(self, path: Path) -> None:
+        raise errors.Refused(
+            "a PostgreSQL store is backed up with PostgreSQL's own tools",
+            f"pg_dump --format=custom --file={path} of the database {self.place}",
+        )
+
+    def _explained(self, known: tuple[type[M3Error], str, str], error: psycopg.Error) -> M3Error:
+        kind, message, hint = known
+        said = str(error).strip().partition("\n")[0]
+        return kind(f"{message} ({self.place}): {said}", hint)
+
+
+_RANKED = sql(
+    # A word counts more the fewer of the rows found hold it; sums are rounded so that their order of
+    # addition decides nothing.
+    "weights AS (SELECT place, ln(1 + (SELECT count(*) FROM found) / count(*)::float8) AS weight"
+    " FROM found CROSS JOIN unnest(flags) WITH ORDINALITY AS flag (holds, place) WHERE holds GROUP BY place)"
+    " SELECT found.item FROM found CROSS JOIN unnest(flags) WITH ORDINALITY AS flag (holds, place)"
+    " JOIN weights ON weights.place = flag.place WHERE holds GROUP BY found.item"
+    " ORDER BY round(sum(weights.weight)::numeric, 9) DESC, found.item DESC"
+)
+
+
+@lru_cache(1024)
+def _bound(text: str) -> str:
+    return _MARK.sub(lambda found: _REPLACED.get(found[0], found[0].replace("%", "%%")), text)
+
+
+def _place(url: str) -> str:
+    """The address as people may see it: without password or options."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise errors.InvalidSettings(
+            "the PostgreSQL address can't be understood",
+            "write it as postgresql://user:password@host:port/name, with special characters percent-encoded",
+        ) from None
+    user, host, port = (str(parts.get(key) or "") for key in ("user", "host", "port"))
+    server = f"{host or 'localhost'}{':' if port else ''}{port}"
+    return f"{user}{'@' if user else ''}{server}/{parts.get('dbname') or ''}"
+
+
+def _lexeme(term: str) -> str:
+    escaped = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _either(terms: Sequence[str]) -> str:
+    return " | ".join(map(_lexeme, terms))
+
+
+def _bounded_count(term: str) -> Sql:
+    return sql(
+        ", (SELECT count(*) FROM"
+        " (SELECT 1 FROM search_documents WHERE terms @@ ?::tsquery LIMIT ?) AS counted)",
+        _lexeme(term),
+        COUNTED_ROWS,
+    )
+
+
+def _estimated(reader: Reader, term: str) -> int:
+    explained = reader.rows(
+        sql("EXPLAIN (FORMAT JSON) SELECT 1 FROM search_documents WHERE terms @@ ?::tsquery", _lexeme(term))
+    )
+    return int(json.loads(text(explained[0][0]))[0]["Plan"]["Plan Rows"])

@@ -1,0 +1,54 @@
+"""The commands about the store itself: migrate, back up, examine, work off what waits."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from m3_memory.app import App
+from m3_memory.config import load_settings
+from m3_memory.storage.backup import back_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from m3_memory.context import Context
+    from m3_memory.launch import Launch
+
+BACKUPS = "backups"
+
+
+def migrate() -> dict[str, Any]:
+    """Opens the store, which brings it up to this version.
+
+    Answers {store, migrated: [name], backup}; `backup` is the copy made before, if there was a store to copy.
+    """
+    with closing(App.open(load_settings())) as app:
+        store = app.database
+        found = {"store": store.dialect.describe(), "migrated": list(store.migrated)}
+        return found | ({"backup": str(store.backup_path)} if store.backup_path else {})
+
+
+def backup(folder: str) -> dict[str, Any]:
+    """Copies the whole store to a new file in the folder named, else in `backups` of the home folder.
+
+    Answers {backup, bytes}.
+    """
+    with closing(App.open(load_settings())) as app:
+        chosen = Path(folder).expanduser().absolute() if folder else app.settings.home / BACKUPS
+        path = back_up(app.database, chosen)
+        return {"backup": str(path), "bytes": path.stat().st_size}
+
+
+def examine(launch: Launch, doctor: Callable[[Context], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What the doctor finds, in the context of the command line's own caller."""
+    with closing(App.open(load_settings())) as app:
+        caller, notices = app.caller_for(launch)
+        return doctor(app.context(caller, notices))
+
+
+def work(run_once: Callable[[App], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """One round of what waits in the queue."""
+    with closing(App.open(load_settings())) as app:
+        return run_once(app)

@@ -1,0 +1,88 @@
+"""Working off what waits in the queue: once on demand, or beside a server whose model is loaded anyway."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+from m3_memory.errors import M3Error
+from m3_memory.inference.embedder import EmbedderState
+from m3_memory.kernel.caller import Caller
+from m3_memory.storage import queue
+from m3_memory.toolbox import JOBS
+
+if TYPE_CHECKING:
+    from m3_memory.app import App
+
+LOCK = "worker"
+AGENT = "worker"
+NEEDS_MODEL = frozenset({"embed"})
+"""Kinds of jobs that wait as long as there is no model, rather than fail."""
+
+_LOAD_SECONDS = 30.0
+_PAUSE_SECONDS = 2.0
+
+
+def run_once(app: App) -> dict[str, Any]:
+    """Does every job that is due; answers {done, failed, waiting, dead}, and `because` where some must wait.
+
+    One process at a time: while another works, nothing is done here.
+    """
+    done = failed = 0
+    model = app.embedder.get(_LOAD_SECONDS) is not None
+    kinds = [kind for kind in JOBS if model or kind not in NEEDS_MODEL]
+    with app.database.exclusive(LOCK) as alone:
+        worker = f"{socket.gethostname()}:{os.getpid()}"
+        while alone and (claimed := queue.claim(app.database, worker, kinds)):
+            if _worked(app, claimed):
+                done += 1
+            else:
+                failed += 1
+    with app.database.read(app.settings.user_id) as reader:
+        left = queue.counts(reader)
+    found: dict[str, Any] = {"done": done, "failed": failed, "waiting": left["waiting"], "dead": left["dead"]}
+    if not alone:
+        return found | {"because": "another process works off the queue"}
+    if left["waiting"] and not model:
+        return found | {"because": f"no model: {app.embedder.reason}"}
+    return found
+
+
+class BackgroundWork:
+    """Works off the queue in one thread of a server, after calls, while the model is loaded."""
+
+    def __init__(self) -> None:
+        self._busy = threading.Lock()
+        self._not_before_seconds = 0.0
+
+    def after_call(self, app: App) -> None:
+        """Starts a round unless one runs or ran just now; returns at once."""
+        if app.embedder.state is not EmbedderState.READY or app.clock.monotonic() < self._not_before_seconds:
+            return
+        if self._busy.acquire(blocking=False):
+            threading.Thread(target=self._round, args=(app,), name="m3-worker", daemon=True).start()
+
+    def _round(self, app: App) -> None:
+        try:
+            run_once(app)
+        except M3Error:
+            return  # the store is not to be had now; the next call tries again
+        finally:
+            self._not_before_seconds = app.clock.monotonic() + _PAUSE_SECONDS
+            self._busy.release()
+
+
+def _worked(app: App, claimed: queue.Claim) -> bool:
+    """Runs one job with the rights of whom it acts for; false if it failed and waits for another attempt."""
+    caller = Caller(claimed.user_id, AGENT, AGENT, surface=AGENT, grants=frozenset({"produce"}))
+    try:
+        store = JOBS[claimed.kind](app.context(caller), claimed.payload)
+        with app.database.write(claimed.user_id) as writer:
+            if queue.finish(writer, claimed):
+                store(writer)
+    except Exception as error:
+        queue.fail(app.database, claimed, f"{type(error).__name__}: {error}")
+        return False
+    return True

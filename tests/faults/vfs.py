@@ -1,0 +1,93 @@
+"""A disk that fails when told to: an apsw virtual file system that counts what changes files.
+
+The nth of these operations fails, or the nth and all after it, or something else happens there (a SIGKILL).
+Everything else goes to the real file system. Name it in `open_database(path, clock, vfs=disk.name)`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import apsw
+
+
+class FaultyDisk(apsw.VFS):
+    """Counts operations while armed; `struck` says whether the fault has happened."""
+
+    def __init__(self) -> None:
+        self.name = f"faulty-{uuid4().hex}"
+        super().__init__(self.name, "")
+        self.count = 0
+        self.struck = False
+        self._at = 0
+        self._is_lasting = False
+        self._strike: Callable[[], None] = _nothing
+
+    @contextmanager
+    def failing(self, at: int, strike: Callable[[], None], *, lasting: bool = False) -> Generator[None]:
+        """For the block, operation number `at` (from 1) strikes; with `lasting` every later one as well."""
+        self.count, self.struck = 0, False
+        self._at, self._strike, self._is_lasting = at, strike, lasting
+        try:
+            yield
+        finally:
+            self._at = 0
+
+    def operation(self) -> None:
+        """One more operation that changes a file is about to happen."""
+        if not self._at:
+            return
+        self.count += 1
+        if self.count == self._at or (self._is_lasting and self.count > self._at):
+            self.struck = True
+            self._strike()
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
+        if flags[0] & apsw.SQLITE_OPEN_CREATE:
+            self.operation()
+        return _File(self, name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
+        self.operation()
+        super().xDelete(filename, syncdir)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: FaultyDisk, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
+        self._disk = disk
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        self._disk.operation()
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802
+        self._disk.operation()
+        super().xSync(flags)
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+        self._disk.operation()
+        super().xTruncate(newsize)
+
+
+def full_disk() -> None:
+    """Strikes as a disk without room does."""
+    raise apsw.FullError("the disk is full (as the test wants it)")
+
+
+def broken_disk() -> None:
+    """Strikes as a disk that fails does."""
+    raise apsw.IOError("the disk failed (as the test wants it)")
+
+
+def killed() -> None:
+    """Ends this process at once, as `kill -9` does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _nothing() -> None:
+    return

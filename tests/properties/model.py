@@ -1,0 +1,285 @@
+"""What the verbs do to beliefs, in plain Python: written from the table of data_model.md §2, and §6 and §7.
+
+The rows are the oracle's, so that what a caller sees of them is the oracle's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from m3_memory.kernel.clock import BEGINNING, Clock, later, plus
+from tests.properties.oracle import OPEN, Asker, Belief, Place, Question, Store
+
+EVENTS = ("log", "conversation")
+"""Of the types used here: records of events, whose words may be the same twice."""
+
+
+class Text(NamedTuple):
+    """What a version says."""
+
+    content: str
+    title: str = ""
+    note: str = ""
+
+    @property
+    def sense(self) -> str:
+        """What duplicates are compared by; enough for the sentences used here."""
+        return " ".join(self.content.lower().removesuffix(".").split())
+
+
+class Event(NamedTuple):
+    kind: str
+    at: str
+    version: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a caller gives to be stored. Absent dates are None."""
+
+    text: Text
+    type: str = "fact"
+    scope: str = "agent"
+    valid_from: str | None = None
+    valid_to: str | None = None
+    reassert: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a call must come to: a status or an error's code, and the ids it may name."""
+
+    what: str
+    of: frozenset[str] = frozenset()
+
+
+@dataclass
+class Model:
+    """One user's memories in one circle and project, as the data model wants them."""
+
+    asker: Asker
+    clock: Clock
+    last: str = BEGINNING
+    rows: Store = field(default_factory=Store)
+    texts: dict[tuple[str, int], Text] = field(default_factory=dict[tuple[str, int], Text])
+    events: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
+    importance: dict[str, float] = field(default_factory=dict[str, float])
+    supersedes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    closed_by: dict[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def now(self) -> str:
+        return max(self.clock.now(), self.last)
+
+    @property
+    def store_time(self) -> str:
+        """That of the next change."""
+        return max(self.clock.now(), later(self.last))
+
+    @property
+    def ids(self) -> list[str]:
+        return list(self.events)
+
+    def newest(self, memory_id: str) -> Belief:
+        return max((b for b in self.rows.beliefs if b.memory_id == memory_id), key=lambda b: b.number)
+
+    def text(self, belief: Belief) -> Text:
+        return self.texts[belief.memory_id, belief.version]
+
+    def seen(self, as_of: str | None = None, known_at: str | None = None) -> dict[str, Belief]:
+        """What a read shows, by memory."""
+        shown = {number for _, number in self.rows.seen(self.asker, Question(self.now, as_of, known_at))}
+        return {belief.memory_id: belief for belief in self.rows.beliefs if belief.number in shown}
+
+    def standing(self, memory_id: str) -> tuple[str, str]:
+        """(state, since) of a memory today."""
+        newest = self.newest(memory_id)
+        if newest.recorded_to != OPEN:
+            return self.closed_by[newest.number], newest.recorded_to
+        if newest.expires_at <= self.now:
+            return "expired", newest.expires_at
+        if newest.valid_to <= self.now:
+            superseded = any(old == memory_id for _, old in self.supersedes)
+            return "superseded" if superseded else "ended", newest.valid_to
+        if newest.valid_from > self.now:
+            return "not_yet_valid", newest.valid_from
+        return "current", newest.recorded_from
+
+    def can_change(self, memory_id: str) -> bool:
+        newest = self.newest(memory_id)
+        return newest.recorded_to == OPEN and newest.expires_at > self.store_time
+
+    # What a call must come to.
+
+    def judged_write(self, said: Statement) -> Verdict:
+        valid_from = said.valid_from or self.store_time
+        if valid_from >= (said.valid_to or OPEN):
+            return Verdict("invalid_time")
+        place = self._place(said.scope)
+        if same := self._same(said, place):
+            return Verdict("duplicate", frozenset(same))
+        if not said.reassert and self._is_superseded(said, place):
+            return Verdict("superseded_value")
+        return Verdict("created")
+
+    def judged_update(self, memory_id: str, text: Text, valid_to: str | None) -> Verdict:
+        if not self.can_change(memory_id):
+            return Verdict("not_current")
+        old = self.newest(memory_id)
+        if old.valid_from >= (valid_to or old.valid_to):
+            return Verdict("invalid_time")
+        said = Statement(text, old.type, old.place[0], old.valid_from, valid_to or old.valid_to)
+        if text.content != self.text(old).content:
+            if self._same(said, old.place, but=memory_id):
+                return Verdict("duplicate_value")
+            if self._is_superseded(replace(said, valid_from=None), old.place, but=memory_id):
+                return Verdict("superseded_value")
+        changed = (text, valid_to or old.valid_to) != (self.text(old), old.valid_to)
+        return Verdict("updated" if changed else "unchanged")
+
+    def judged_supersede(self, old_id: str, said: Statement) -> Verdict:
+        if not self.can_change(old_id) or any(self._is_open(new) for new in self._successors(old_id)):
+            return Verdict("not_current")
+        old = self.newest(old_id)
+        if said.text.sense == self.text(old).sense:
+            return Verdict("duplicate_value")
+        place = self._place(said.scope)
+        start = said.valid_from or self.store_time
+        same = self._same(said, place)
+        covering = [
+            found for found in same if self.newest(found).valid_from <= start and self.newest(found).valid_to == OPEN
+        ]
+        if not covering and self._is_superseded(said, place, but=old_id):
+            return Verdict("superseded_value")
+        return Verdict("superseding", frozenset(covering))
+
+    def judged_restore(self, memory_id: str) -> Verdict:
+        gone = self.newest(memory_id)
+        if gone.recorded_to == OPEN or self.closed_by[gone.number] != "deleted":
+            return Verdict("undo_blocked")
+        said = Statement(self.text(gone), gone.type, gone.place[0], gone.valid_from, gone.valid_to)
+        return Verdict("duplicate_value" if self._same(said, gone.place) else "restored")
+
+    # What it does then.
+
+    def write(self, memory_id: str, said: Statement) -> None:
+        at = self._begin()
+        self._create(memory_id, said, at)
+        self.importance[memory_id] = 0.5
+
+    def sight(self, memory_id: str) -> None:
+        at = self._begin()
+        self.events[memory_id].append(Event("corroborate", at, self.newest(memory_id).version))
+
+    def update(self, memory_id: str, text: Text, valid_to: str | None) -> None:
+        at, old = self._begin(), self.newest(memory_id)
+        was, ends = self.text(old), valid_to or old.valid_to
+        version = old.version
+        if text != was:
+            version = max(v for found, v in self.texts if found == memory_id) + 1
+            self.texts[memory_id, version] = text
+        kind = "metadata" if (was._replace(note=text.note), old.valid_to) == (text, ends) else "update"
+        self._close(old, at, "withdrawn")
+        self._open(replace(old, version=version, valid_to=ends), at)
+        self.events[memory_id].append(Event(kind, at, version))
+
+    def weigh(self, memory_id: str, importance: float) -> None:
+        self.importance[memory_id] = importance
+        self.events[memory_id].append(Event("importance", self._begin(), self.newest(memory_id).version))
+
+    def supersede(self, old_id: str, new_id: str, said: Statement) -> None:
+        at, old = self._begin(), self.newest(old_id)
+        moment = said.valid_from or at
+        self._close(old, at, "superseded")
+        if moment > old.valid_from:
+            self._open(replace(old, valid_to=min(old.valid_to, moment)), at)
+        self.events[old_id].append(Event("supersede", at, old.version))
+        self.supersedes.append((new_id, old_id))
+        if new_id not in self.events:
+            self._create(new_id, said, at)
+            self.importance[new_id] = self.importance[old_id]
+
+    def delete(self, memory_id: str) -> None:
+        at, old = self._begin(), self.newest(memory_id)
+        self._close(old, at, "deleted")
+        self.events[memory_id].append(Event("delete", at, old.version))
+
+    def restore(self, memory_id: str) -> None:
+        at, gone = self._begin(), self.newest(memory_id)
+        self._open(gone, at)
+        self.events[memory_id].append(Event("undo", at, gone.version))
+
+    # How.
+
+    def _begin(self) -> str:
+        self.last = self.store_time
+        return self.last
+
+    def _create(self, memory_id: str, said: Statement, at: str) -> None:
+        self.texts[memory_id, 1] = said.text
+        expires = plus(at, 24 * 60 * 60) if said.scope == "session" else OPEN
+        belief = Belief(
+            0, memory_id, 1, self._place(said.scope), said.valid_from or at, said.valid_to or OPEN, at, OPEN,
+            "accepted", expires, said.type, self.asker.agent, "", "",
+        )  # fmt: skip
+        self._open(belief, at)
+        self.events[memory_id] = [Event("create", at, 1)]
+
+    def _open(self, belief: Belief, at: str) -> None:
+        number = len(self.rows.beliefs) + 1
+        self.rows.beliefs.append(replace(belief, number=number, recorded_from=at, recorded_to=OPEN))
+
+    def _close(self, belief: Belief, at: str, why: str) -> None:
+        self.rows.beliefs[belief.number - 1] = replace(belief, recorded_to=at)
+        self.closed_by[belief.number] = why
+
+    def _place(self, scope: str) -> Place:
+        (place,) = self.asker.places()[scope]
+        return place
+
+    def _is_open(self, memory_id: str) -> bool:
+        return self.newest(memory_id).recorded_to == OPEN
+
+    def _successors(self, memory_id: str) -> Iterator[str]:
+        return (new for new, old in self.supersedes if old == memory_id)
+
+    def _same(self, said: Statement, place: Place, but: str = "") -> list[str]:
+        """Memories that say the same: open, of the same place and type, about a time that overlaps.
+
+        Compared are those that hold at the statement's start and those that hold now.
+        """
+        if said.type in EVENTS:
+            return []
+        now = self.store_time
+        start, end = said.valid_from or now, said.valid_to or OPEN
+        return [
+            belief.memory_id
+            for belief in self.rows.beliefs
+            if belief.recorded_to == OPEN and belief.expires_at > now and belief.memory_id != but
+            if (belief.place, belief.type) == (place, said.type) and self.text(belief).sense == said.text.sense
+            if belief.valid_from < end and start < belief.valid_to
+            if any(belief.valid_from <= moment < belief.valid_to for moment in (start, now))
+        ]  # fmt: skip
+
+    def _is_superseded(self, said: Statement, place: Place, but: str = "") -> bool:
+        """Whether another memory took this value's place and is current, and no later start is named."""
+        if said.type in EVENTS:
+            return False
+        for new, old in self.supersedes:
+            was, current = self.newest(old), self.newest(new)
+            said_so = (was.place, was.type, self.text(was).content) == (place, said.type, said.text.content)
+            if not said_so or but in (old, new) or not self._holds(current):
+                continue
+            if said.valid_from is None or said.valid_from <= current.valid_from:
+                return True
+        return False
+
+    def _holds(self, belief: Belief) -> bool:
+        now = self.store_time
+        return (
+            belief.recorded_to == OPEN
+            and belief.valid_from <= now < belief.valid_to
+            and belief.expires_at > now
+        )

@@ -1,0 +1,272 @@
+"""Reads agree with a model of the two clocks after every change, at every moment of both."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from m3_memory.kernel.caller import Caller
+from m3_memory.kernel.clock import ManualClock, later
+from m3_memory.storage import open_database
+from tests.callers import Agent
+from tests.properties.model import Model, Statement, Text, Verdict
+from tests.properties.oracle import OPEN, Asker, Belief
+from tests.sizes import size
+from tests.stores import Stores
+
+MOMENTS_PER_STEP = 3
+MEMORIES_PER_STEP = 5
+
+SENTENCES = (
+    "release runs on mondays",
+    "Release runs  on Mondays.",
+    "release runs on tuesdays",
+    "release branch is main",
+    "release branch is trunk",
+)
+WORD = "release"
+"""In every sentence, so that a search for it shows everything there is."""
+
+DATES = ("2024-06-01", "2025-12-31T23:59:59.999999Z", "2026-01-01", "2026-01-02", "2026-03-01")
+
+texts = st.builds(
+    Text, st.sampled_from(SENTENCES), st.sampled_from(["", "", "release day"]), st.sampled_from(["", "a"])
+)
+dates = st.one_of(st.none(), st.none(), st.sampled_from(DATES), st.integers(0, 30))
+"""A date, or the number of a moment at which something begins or ends."""
+picks = st.integers(0, 1000)
+
+_users = count()
+
+
+class Bitemporal(RuleBasedStateMachine):
+    """One user's store, changed through dispatch and compared with the model after every step."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__()
+        self.location = location
+        self.clock = ManualClock()
+        self.asker = Asker(f"user {next(_users)}", "claude", "local", "site", (), "session-1")
+        self.model = Model(self.asker, self.clock)
+        self.steps = 0
+        self._start()
+
+    def _start(self) -> None:
+        caller = Caller(self.asker.user, self.asker.agent, self.asker.conversation, project=self.asker.project)
+        self.agents = [Agent(open_database(self.location, self.clock), self.clock, caller) for _ in range(2)]
+
+    def teardown(self) -> None:
+        for agent in self.agents:
+            agent.database.close()
+
+    @rule(text=texts, kind=st.sampled_from(["fact", "fact", "note", "log"]), valid_from=dates, valid_to=dates,
+          scope=st.sampled_from(["agent", "agent", "session", "user"]), reassert=st.booleans())  # fmt: skip
+    def write(
+        self, text: Text, kind: str, scope: str, valid_from: str | int | None, valid_to: str | int | None,
+        reassert: bool,
+    ) -> None:  # fmt: skip
+        said = Statement(text, kind, scope, self.moment(valid_from), self.moment(valid_to), reassert)
+        verdict = self.model.judged_write(said)
+        answer = self.changed(verdict, "memory_write", reassert=reassert, **arguments(said))
+        if verdict.what == "created":
+            self.model.write(answer["id"], said)
+        elif verdict.what == "duplicate":
+            assert answer["id"] in verdict.of
+            self.model.sight(answer["id"])
+
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=picks, text=texts, parts=st.sets(st.sampled_from(Text._fields)), valid_to=dates)
+    def update(self, pick: int, text: Text, parts: set[str], valid_to: str | int | None) -> None:
+        memory_id, ends = self.chosen(pick), self.moment(valid_to)
+        was = self.model.text(self.model.newest(memory_id))
+        given = {name: part for name, part in text._asdict().items() if name in parts and part}
+        verdict = self.model.judged_update(memory_id, was._replace(**given), ends)
+        asked: dict[str, object] = {name: given[name] for name in ("content", "title") if name in given}
+        if "note" in given:
+            asked["metadata"] = {"note": given["note"]}
+        self.changed(verdict, "memory_update", id=memory_id, valid_to=ends, **asked)
+        if verdict.what == "updated":
+            self.model.update(memory_id, was._replace(**given), ends)
+
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=picks, importance=st.sampled_from([0.25, 0.75]))
+    def weigh(self, pick: int, importance: float) -> None:
+        memory_id = self.chosen(pick)
+        changes = self.model.importance[memory_id] != importance
+        verdict = Verdict("updated" if changes else "unchanged")
+        if not self.model.can_change(memory_id):
+            verdict = Verdict("not_current")
+        self.changed(verdict, "memory_update", id=memory_id, importance=importance)
+        if verdict.what == "updated":
+            self.model.weigh(memory_id, importance)
+
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=picks, sentence=st.sampled_from(SENTENCES), valid_from=dates,
+          scope=st.sampled_from([None, None, "user", "session"]))  # fmt: skip
+    def supersede(self, pick: int, sentence: str, valid_from: str | int | None, scope: str | None) -> None:
+        old_id = self.chosen(pick)
+        old = self.model.newest(old_id)
+        text = self.model.text(old)._replace(content=sentence)
+        said = Statement(text, old.type, scope or old.place[0], self.moment(valid_from))
+        verdict = self.model.judged_supersede(old_id, said)
+        answer = self.changed(
+            verdict, "memory_supersede", old_id=old_id, content=sentence, scope=scope, valid_from=said.valid_from
+        )
+        if verdict.what == "superseding":
+            assert answer["superseded"] == [old_id]
+            assert not verdict.of or answer["id"] in verdict.of
+            assert verdict.of or answer["id"] not in self.model.ids
+            self.model.supersede(old_id, answer["id"], said)
+
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=picks)
+    def delete(self, pick: int) -> None:
+        memory_id = self.chosen(pick)
+        verdict = Verdict("deleted" if self.model.can_change(memory_id) else "not_current")
+        self.changed(verdict, "memory_delete", id=memory_id)
+        if verdict.what == "deleted":
+            self.model.delete(memory_id)
+
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=picks)
+    def restore(self, pick: int) -> None:
+        memory_id = self.chosen(pick)
+        verdict = self.model.judged_restore(memory_id)
+        self.changed(verdict, "memory_restore", id=memory_id)
+        if verdict.what == "restored":
+            self.model.restore(memory_id)
+
+    @rule(seconds=st.sampled_from([0.000001, 1.0, 3600.0, 90000.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule(to=st.sampled_from(["2025-12-01", "2026-01-01", "2026-01-01T12:00:00", "2026-02-01", "2026-04-01"]))
+    def the_clock_jumps(self, to: str) -> None:
+        self.clock.set(to)
+
+    @rule()
+    def restart(self) -> None:
+        self.teardown()
+        self._start()
+
+    @invariant()
+    def every_read_agrees(self) -> None:
+        self.steps += 1
+        chance = random.Random(self.steps)
+        agent = self.agents[self.steps % 2]
+        looks = [(None, None), *(self.look(chance) for _ in range(MOMENTS_PER_STEP))]
+        ids = chance.sample(self.model.ids, min(MEMORIES_PER_STEP, len(self.model.ids)))
+        for as_of, known_at in looks:
+            seen = self.model.seen(as_of, known_at)
+            for mode in ("keyword", "semantic", "hybrid"):
+                self.check_search(agent, mode, seen, as_of=as_of, known_at=known_at)
+            for memory_id in ids:
+                self.check_get(agent, memory_id, seen.get(memory_id), as_of=as_of, known_at=known_at)
+                self.check_history(agent, memory_id, known_at)
+
+    def check_search(self, agent: Agent, mode: str, seen: dict[str, Belief], **at: str | None) -> None:
+        answer = agent.call("memory_search", query=WORD, k=100, search_mode=mode, **at)
+        found = {hit["id"]: shown(hit) for hit in answer["hits"]}
+        assert found == {key: self.expected(belief) for key, belief in seen.items()}, (mode, at)
+        assert len(answer["hits"]) == len(found)
+
+    def check_get(self, agent: Agent, memory_id: str, seen: Belief | None, **at: str | None) -> None:
+        answer = agent.call("memory_get", id=memory_id, **at)
+        memory = answer.get("memory")
+        assert (shown(memory) if memory else None) == (self.expected(seen) if seen else None), at
+        if memory and seen:
+            assert memory["importance"] == self.model.importance[memory_id]
+            assert memory["metadata"].get("note", "") == self.model.text(seen).note
+        if not any(at.values()):
+            state, since = self.model.standing(memory_id)
+            told = (answer.get("state", "current"), answer.get("since", since))
+            assert told == (state, since)
+            assert answer["status"] == ("current" if state == "current" else "not_current")
+
+    def check_history(self, agent: Agent, memory_id: str, known_at: str | None) -> None:
+        events = [e for e in self.model.events[memory_id] if not known_at or e.at <= known_at]
+        if not events:
+            assert agent.refusal("memory_history", memory_id=memory_id, known_at=known_at)["code"] == "not_found"
+            return
+        answer = agent.call("memory_history", memory_id=memory_id, limit=100, known_at=known_at)
+        assert [(e["kind"], e["at"], e["version"]) for e in answer["events"]] == events[::-1]
+
+    def expected(self, belief: Belief) -> tuple[object, ...]:
+        text = self.model.text(belief)
+        ends = None if belief.valid_to == OPEN else belief.valid_to
+        return (belief.version, text.content, text.title, belief.valid_from, ends, belief.recorded_from)
+
+    def changed(self, verdict: Verdict, tool: str, **given: object) -> dict[str, Any]:
+        """The answer, which must be what the model says it is."""
+        agent = self.agents[0]
+        if verdict.what in ("invalid_time", "superseded_value", "duplicate_value", "not_current", "undo_blocked"):
+            assert agent.refusal(tool, **given)["code"] == verdict.what
+            return {}
+        answer = agent.call(tool, **given)
+        assert answer["status"] == verdict.what
+        return answer
+
+    def chosen(self, pick: int) -> str:
+        return self.model.ids[pick % len(self.model.ids)]
+
+    def moments(self) -> list[str]:
+        """Every moment at which something begins or ends, on either clock."""
+        rows = self.model.rows.beliefs
+        ends = {m for b in rows for m in (b.valid_from, b.valid_to, b.recorded_from, b.recorded_to, b.expires_at)}
+        return sorted(ends - {OPEN}) or [self.model.now]
+
+    def moment(self, date: str | int | None) -> str | None:
+        if isinstance(date, int):
+            known = self.moments()
+            return known[date % len(known)]
+        return full(date) if date else None
+
+    def look(self, chance: random.Random) -> tuple[str | None, str | None]:
+        """A moment on each clock: at an end, just before or just after one, or the default."""
+
+        def one() -> str | None:
+            near = later(chance.choice(self.moments()), chance.choice((-1, 0, 0, 1)))
+            return chance.choice((None, near, near))
+
+        return one(), one()
+
+
+def arguments(said: Statement) -> dict[str, object]:
+    return {
+        "content": said.text.content,
+        "title": said.text.title,
+        "metadata": {"note": said.text.note} if said.text.note else None,
+        "type": said.type,
+        "scope": said.scope,
+        "valid_from": said.valid_from,
+        "valid_to": said.valid_to,
+    }
+
+
+def shown(memory: dict[str, Any]) -> tuple[object, ...]:
+    names = ("version", "content", "title", "valid_from", "valid_to", "recorded_at")
+    return tuple(memory.get(name) for name in names)
+
+
+def full(date: str) -> str:
+    return date if date.endswith("Z") else f"{date}T00:00:00.000000Z"
+
+
+def test_every_read_agrees_with_the_model_after_every_step(stores: Stores) -> None:
+    """Issue 2, point 4. Cases B18, B19, B25: as_of and known_at, closed windows, deletions that stay."""
+    location = stores.fresh()
+    run_state_machine_as_test(
+        lambda: Bitemporal(location),
+        settings=settings(max_examples=size(20, 300), stateful_step_count=size(25, 50)),
+    )
