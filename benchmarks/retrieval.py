@@ -3,9 +3,10 @@
     python -m benchmarks.retrieval DIR [--json] [--embedder minilm|off] [--mode hybrid] [--set NAME]
 
 DIR holds a folder a set: `corpus.jsonl` (turns: id, text, date, scope, session, speaker, role) or
-`memories.jsonl` (id, text, date, scope, kind), and `queries.jsonl` (qid, query, gold, category, scope; perhaps
-avoid, as_of, answerable). A scope is a project. Everything is loaded in date order by memory_write, then asked
-by memory_search with default settings. Beside each figure stands that of plain BM25 over the same texts.
+`memories.jsonl` (id, text, date, scope, kind), and `queries.jsonl` (qid, query, gold, category, scope;
+perhaps avoid, as_of, answerable). A scope is a project. Everything is loaded in date order by memory_write,
+then asked by memory_search with default settings. Beside each figure stands that of plain BM25 over the same
+texts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 from m3_memory.app import App
 from m3_memory.config import Settings
 from m3_memory.kernel.limits import MAX_CONTENT_CHARACTERS
-from m3_memory.kernel.ranking import Bm25, TermStatistics
+from m3_memory.kernel.ranking import Bm25, Document, TermStatistics, inverse_frequency
 from m3_memory.kernel.vocabulary import MEMORY_TYPES
 from m3_memory.launch import Launch
 from m3_memory.surfaces.session import Session
@@ -66,7 +67,9 @@ def main() -> None:
         if not asked.only or found.name in asked.only:
             report[found.name] = measure(found, asked.embedder, asked.mode)
             if not asked.json:
-                print(found.name, json.dumps(report[found.name]["ours"]), json.dumps(report[found.name]["bm25"]))
+                print(
+                    found.name, json.dumps(report[found.name]["ours"]), json.dumps(report[found.name]["bm25"])
+                )
     if asked.json:
         json.dump(report, sys.stdout, indent=1)
         print()
@@ -179,8 +182,8 @@ def plain(of: Set) -> dict[str, list[str]]:
 
 
 _STOP = frozenset(
-    "a an and are as at be by did do does for from had has have how i in is it its my of on or our s t that the their"
-    " them they this to was we were what when where which who why will with you your".split()
+    "a an and are as at be by did do does for from had has have how i in is it its my of on or our s t that"
+    " the their them they this to was we were what when where which who why will with you your".split()
 )
 
 
@@ -194,12 +197,18 @@ class _Plain:
         self._ids = [str(record["id"]) for record in records]
         self._counts = [Counter(_words(" ".join(str(r.get(f) or "") for f in fields))) for r in records]
         holding = Counter(word for counts in self._counts for word in counts)
-        length = sum(counts.total() for counts in self._counts) / max(1, len(records))
-        self._known = TermStatistics(len(records), length, holding)
+        self._lengths = [max(1, counts.total()) for counts in self._counts]
+        self._usual = sum(self._lengths) / max(1, len(records))
+        self._known = TermStatistics(len(records), self._usual, holding)
 
     def best(self, query: str) -> list[str]:
-        terms = sorted(set(_words(query)))
-        scores = [(Bm25().score(counts, terms, self._known), place) for place, counts in enumerate(self._counts)]
+        words = frozenset(_words(query))
+        weights = {word: inverse_frequency(word, self._known) for word in sorted(words)}
+        bm25 = Bm25(weights, self._usual, k1=1.2, b=0.75)
+        scores: list[tuple[float, int]] = []
+        for place, (counts, length) in enumerate(zip(self._counts, self._lengths, strict=True)):
+            held = {word: counts[word] for word in weights if counts[word]}
+            scores.append((bm25.score(Document(length, ((length, held),))), place))
         ranked = sorted((pair for pair in scores if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
         return [self._ids[place] for _, place in ranked[:DEPTH]]
 
@@ -214,8 +223,7 @@ def figures(queries: Iterable[Record], ranked: Mapping[str, Sequence[str]]) -> d
             scored["abstained"].append(float(not found))
         elif query.get("answerable") is not False:
             _score(scored, found, gold, query.get("avoid") or [])
-    counted = {"n": len(scored["MRR"])} | {name: round(sum(v) / len(v), 4) for name, v in scored.items() if v}
-    return counted
+    return {"n": len(scored["MRR"])} | {name: round(sum(v) / len(v), 4) for name, v in scored.items() if v}
 
 
 def _score(scored: dict[str, list[float]], found: list[str], gold: list[str], avoid: Sequence[str]) -> None:

@@ -51,7 +51,8 @@ class Agent:
         return replace(self, caller=replace(self.caller, **changes))
 
     def outcome(self, tool: str, arguments: dict[str, object]) -> Outcome:
-        context = Context(self.caller, self.database, self.embedder, self.clock, Settings(home=Path("unused")))
+        settings = Settings(home=Path("unused"))
+        context = Context(self.caller, self.database, self.embedder, self.clock, settings)
         return dispatch(CATALOG, context, tool, arguments)
 
     def call(self, tool: str, **arguments: object) -> dict[str, Any]:

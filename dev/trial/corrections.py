@@ -48,14 +48,10 @@ class Corrections:
         self.restored = self.deleted[-1]
         self.returned = self.replaced[1]
 
-    def said_again(self) -> Iterator[tuple[str, str]]:
-        """Statements that stand, written once more as people do: (key, text)."""
-        known = {each.key: each.content for each in self.world.statements}
+    def said_again(self) -> Iterator[str]:
+        """Keys of statements that are written once more, as people do."""
         last = self.world.services[-1].name
-        for key in ("topic 3", "topic 24", "everywhere", "awkward sql"):
-            yield key, known[key]
-        yield f"owner {last}", known[f"owner {last}"].rstrip(".").upper()
-        yield f"port {last}", f"  {known[f'port {last}'].replace(' ', '  ')}"
+        yield from ("topic 3", "topic 24", "everywhere", "awkward sql", f"owner {last}", f"port {last}")
 
     def questions(self) -> Iterator[Question]:
         """As of a day, as the store knew it before the corrections, and now."""
@@ -92,11 +88,16 @@ class Corrections:
         newer = f"{runtime.partition('.')[0]}.{int(runtime.partition('.')[2]) + 1}"
         timeout = world.number(5000, 9000)
         changes: list[tuple[str, Service, dict[str, object], str]] = [
-            ("port", a, {"port": world.number(9801, 9999)}, f"which port does the {a.name} service listen on"),
+            (
+                "port",
+                a,
+                {"port": world.number(9801, 9999)},
+                f"which port does the {a.name} service listen on",
+            ),
             ("owner", b, {"team": world.other(data.TEAMS, b.slots["team"])}, f"which team owns {b.name}"),
-            ("storage", c, _database(world, c), f"which database did we choose for {c.name}"),
+            ("storage", c, _database(world, c), f"which database does {c.name} use"),
             ("runtime", d, {"version": newer}, f"runtime version of {d.name}"),
-            ("region", e, {"city": world.other(data.CITIES, e.slots["city"])}, f"where does {e.name} run"),
+            ("region", e, {"city": world.other(data.CITIES, e.slots["city"])}, f"where is {e.name} hosted"),
             ("deploy", f, {"minutes": world.number(50, 90)}, f"how is {f.name} deployed"),
             ("variable", g, {"timeout": timeout}, f"request timeout of {g.name}"),
         ]

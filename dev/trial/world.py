@@ -107,7 +107,7 @@ class World:
     def by_word(self) -> Iterator[Question]:
         """Questions that name what they look for: names, ports, codes, variables, paths, parts of words."""
         a, b, c, d, e, f, g, h = self.services
-        yield Question(f"which port does the {f.name} service listen on in production", f"port {f.name}", 2)
+        yield Question(f"which port does the {f.name} service listen on", f"port {f.name}")
         yield Question(f"{g.slots['port']}", f"port {g.name}", mode="keyword")
         yield Question(f"staging port of {h.name}", f"staging {h.name}")
         for service in (a, e):
@@ -119,7 +119,10 @@ class World:
         yield Question(f"make {e.name}-release", f"deploy {e.name}")
         yield Question(f"why {f.slots['database']} for {f.name}", f"storage {f.name}")
         for (key, _, _, question), slots in zip(data.AWKWARD, self._awkward_slots, strict=True):
-            yield Question(question.format(**slots), f"awkward {key}")
+            within = (
+                2 if key.startswith("negation") else 1
+            )  # words and vectors hardly see a "not": both come up
+            yield Question(question.format(**slots), f"awkward {key}", within)
 
     def by_meaning(self) -> Iterator[Question]:
         """Questions in other words than the answer's; it must be among the first three."""

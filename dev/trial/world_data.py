@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 SERVICES = (
-    "anchor beacon cobalt compass courier ember falcon granite harbor juniper kestrel lantern ledger magnet meadow"
-    " orchard prism quarry saffron willow"
+    "anchor beacon cobalt compass courier ember falcon granite harbor juniper kestrel lantern magnet"
+    " meadow orchard pebble prism quarry saffron willow"
 ).split()
-PEOPLE = "Amara Bjorn Chiara Dmitri Elif Farid Greta Hiroshi Ines Jonas Kavya Luis Mbali Nadia Oskar Priya".split()
+PEOPLE = (
+    "Amara Bjorn Chiara Dmitri Elif Farid Greta Hiroshi Ines Jonas Kavya Luis Mbali Nadia Oskar Priya".split()
+)
 TEAMS = "Heron Otter Lynx Badger Osprey Marten Ibis Tapir Gecko Puffin".split()
 CITIES = "Frankfurt Dublin Oregon Tokyo Sydney Mumbai Montreal Zurich".split()
 DATABASES = ("PostgreSQL", "MySQL", "MongoDB", "Cassandra", "DynamoDB", "ClickHouse")
@@ -27,11 +29,11 @@ REASONS = (
 ROLES = (
     ("{service} sends e-mail to customers through {mailer}.", "which program delivers mail to our clients"),
     ("{service} answers full-text queries over the product catalogue.", "what lets shoppers look up goods"),
-    ("{service} checks passwords and issues session tokens.", "who handles signing in of users"),
+    ("{service} checks passwords and issues session tokens.", "which program authenticates people at login"),
     ("{service} resizes pictures and stores thumbnails.", "where are photos scaled down"),
     ("{service} builds the monthly reports as spreadsheets.", "what makes the Excel summaries"),
-    ("{service} starts batch jobs at fixed times of the day.", "what did we replace cron with"),
-    ("{service} counts what is left in each warehouse.", "where do inventory levels come from"),
+    ("{service} starts batch jobs at fixed times of the day.", "what runs recurring work on a timetable"),
+    ("{service} counts what is left in each warehouse.", "what knows how many goods are in stock"),
     ("{service} computes sales tax by country.", "what calculates VAT"),
 )
 
@@ -61,39 +63,43 @@ FAILURES = (
 FACETS = (
     ("port", "infrastructure", "The {service} service listens on port {port}."),
     ("staging", "infrastructure", "In staging the {service} service listens on port {staging_port}."),
-    ("runtime", "fact", "{service} runs on {runtime} {version}."),
+    ("runtime", "fact", "The runtime of {service} is {runtime} {version}."),
     ("owner", "fact", "Team {team} owns {service}."),
-    ("storage", "decision", "We chose {database} for {service} because {reason}."),
+    ("storage", "decision", "The database of {service} is {database}: {reason}."),
     ("error", "reference", "Error {code} from {service} means that {failure}; {remedy}."),
-    ("deploy", "procedure", "To deploy {service}: tag the commit, run `make {service}-release`, watch it for {minutes} min."),
+    (
+        "deploy",
+        "procedure",
+        "To deploy {service}: tag the commit, run `make {service}-release`, watch it for {minutes} min.",
+    ),
     ("variable", "config", "{SERVICE}_TIMEOUT_MS bounds one request of {service}; the default is {timeout}."),
-    ("region", "infrastructure", "{service} runs in {city} with {small} replicas."),
+    ("region", "infrastructure", "The {small} replicas of {service} are hosted in {city}."),
 )
 
 # Statements, each with a question that shares few words with it.
 TOPICS = (
     ("procedure", "Merges to the main branch are frozen {hours} hours before a release.",
-     "when do we stop accepting changes ahead of shipping"),
+     "how long ahead of shipping do we stop accepting commits"),
     ("security", "Customer passwords are hashed with argon2id at {small} passes.",
-     "how are login credentials protected at rest"),
+     "how do we protect stored credentials of clients"),
     ("procedure", "When memory climbs above {percent} percent, restart the worker pool.",
      "what to do if RAM usage gets too high"),
     ("procedure", "Feature flags are removed {days} days after full rollout.",
-     "when do we clean up old toggles"),
+     "when do we delete switches for new functionality that everyone has"),
     ("decision", "Invoice amounts are rounded half to even, line by line.",
      "what happens to fractions of a cent on a bill"),
-    ("preference", "{person} wants pull requests under {lines} changed lines.",
-     "how big may a code review be"),
+    ("preference", "{person} insists that every picture in the manual carries a text for screen readers.",
+     "how do blind people use our documentation"),
     ("observation", "The staging cluster sleeps at night and takes {minutes} minutes to wake up.",
-     "why is the test environment slow in the morning"),
+     "why does staging react so slowly early in the day"),
     ("procedure", "A flaky test goes to quarantine with a ticket and an owner.",
-     "what do we do with unreliable unit checks"),
+     "what happens to tests that fail at random"),
     ("procedure", "The on-call rota changes every {weekday} at {hour}:00.",
-     "when is the pager handed over"),
+     "when do night shifts swap"),
     ("decision", "We left GraphQL and went back to plain REST because caching was painful.",
      "reason for abandoning the graph query language"),
     ("infrastructure", "Nightly backups of the database go to a bucket in {city}.",
-     "where are copies of our data kept in case of disaster"),
+     "in which bucket are disaster recovery copies"),
     ("preference", "{person} prefers tabs in Makefiles and four spaces everywhere else.",
      "indentation style"),
     ("observation", "The payment provider throttles us above {rate} requests a second.",
@@ -115,15 +121,15 @@ TOPICS = (
     ("task", "Renew the TLS certificate of the public site before the {day}th.",
      "deadline for https on our homepage"),
     ("fact", "Our open source libraries are released under {license}.",
-     "terms under which others may reuse our code"),
+     "copyright terms of the code we publish"),
     ("observation", "Searches that begin with a wildcard scan the whole table and time out.",
-     "why are lookups with a leading asterisk so slow"),
+     "leading asterisk makes queries crawl"),
     ("decision", "Money is stored as integer cents, never as floating point.",
      "data type for currency"),
     ("procedure", "After a bad deploy roll back first and look for the cause later.",
      "production is broken by the new release, what is the first step"),
     ("home", "The office plants are watered by {person} on {weekday}s.",
-     "who looks after the greenery"),
+     "who takes care of the greenery at work"),
 )  # fmt: skip
 
 # Nobody asks about these: they stand in the way, as most of a store does.
@@ -158,10 +164,11 @@ BACKGROUND = (
 
 # What a store of code notes must keep exactly as it is, and a question by which it is found.
 AWKWARD = (
-    ("cjk", "note", "本番環境の{service}はデプロイ前に必ずキャッシュを無効化すること。", "デプロイ前のキャッシュ"),
-    ("eval", "snippet", 'Never build the filter with eval(f"lambda row: {{row.{service}}}"): use operator.attrgetter.',
+    ("cjk", "note", "本番環境の{service}はデプロイ前に必ずキャッシュを無効化すること。",
+     "デプロイ前のキャッシュ"),
+    ("eval", "snippet", 'Never write eval(f"lambda row: {{row.{service}}}"): use operator.attrgetter.',
      "eval( lambda row"),
-    ("sql", "snippet", "SELECT id, total FROM {service}_orders WHERE total > {limit} AND state <> 'void'; -- slow without an index",
+    ("sql", "snippet", "SELECT id FROM {service}_orders WHERE total > {limit} AND state <> 'void'; -- slow",
      "{service}_orders void"),
     ("html", "snippet", '<script src="/static/{service}.js" defer></script> must stand before </body>',
      "static/{service}.js"),
@@ -169,7 +176,7 @@ AWKWARD = (
      "retry budget"),
     ("path", "reference", "The runbook of {service} is docs/runbooks/{service}/failover.md.",
      "docs/runbooks/{service}/failover.md"),
-    ("version", "migration-log", "{service} moved from libcurl 8.{small}.1 to 8.{small}.2 because of a crash in HTTP/2.",
+    ("version", "migration-log", "{service} moved from libcurl 8.{small}.1 to 8.{small}.2: HTTP/2 crashed.",
      "libcurl 8.{small}.2"),
     ("accent", "preference", "Zoë writes naïve, café and São Paulo with their accents in {service}.",
      "cafe Sao Paulo"),

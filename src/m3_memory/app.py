@@ -101,9 +101,10 @@ class App:
     def _place(self, requested: str, roots: Callable[[], tuple[str, ...]]) -> Place:
         """A place once found stays, also when its folder goes away under a running process."""
         offered = () if is_named(requested, self._host) else roots()
-        if offered not in self._places:
-            self._places[offered] = find_place(requested, self._host, offered)
-        return self._places[offered]
+        asked = (requested, *offered)
+        if asked not in self._places:
+            self._places[asked] = find_place(requested, self._host, offered)
+        return self._places[asked]
 
     def _open_store(self) -> Database:
         if not self.settings.database_url:

@@ -13,8 +13,8 @@ from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
 from m3_memory.storage.database import Database
 from tests.faults.vfs import FaultyDisk, broken_disk, full_disk
-from tests.stores import SqliteStores
 from tests.storage.rows import remember, remembered
+from tests.stores import SqliteStores
 
 _FAULTS = [
     pytest.param(full_disk, False, StoreFull, id="full for a moment"),

@@ -47,8 +47,9 @@ class FaultyDisk(apsw.VFS):
             self._strike()
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
-        if flags[0] & apsw.SQLITE_OPEN_CREATE:
-            self.operation()
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name
+        if flags[0] & apsw.SQLITE_OPEN_CREATE and path and not self.xAccess(path, 0):
+            self.operation()  # a file that is there is opened on a failing disk too
         return _File(self, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802

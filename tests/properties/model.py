@@ -147,10 +147,8 @@ class Model:
             return Verdict("duplicate_value")
         place = self._place(said.scope)
         start = said.valid_from or self.store_time
-        same = self._same(said, place)
-        covering = [
-            found for found in same if self.newest(found).valid_from <= start and self.newest(found).valid_to == OPEN
-        ]
+        same = map(self.newest, self._same(said, place))
+        covering = [other.memory_id for other in same if other.valid_from <= start and other.valid_to == OPEN]
         if not covering and self._is_superseded(said, place, but=old_id):
             return Verdict("superseded_value")
         return Verdict("superseding", frozenset(covering))
@@ -254,14 +252,15 @@ class Model:
             return []
         now = self.store_time
         start, end = said.valid_from or now, said.valid_to or OPEN
+        wanted = (place, said.type, said.text.sense)
+        standing = [b for b in self.rows.beliefs if b.recorded_to == OPEN and b.expires_at > now]
         return [
             belief.memory_id
-            for belief in self.rows.beliefs
-            if belief.recorded_to == OPEN and belief.expires_at > now and belief.memory_id != but
-            if (belief.place, belief.type) == (place, said.type) and self.text(belief).sense == said.text.sense
+            for belief in standing
+            if (belief.place, belief.type, self.text(belief).sense) == wanted and belief.memory_id != but
             if belief.valid_from < end and start < belief.valid_to
             if any(belief.valid_from <= moment < belief.valid_to for moment in (start, now))
-        ]  # fmt: skip
+        ]
 
     def _is_superseded(self, said: Statement, place: Place, but: str = "") -> bool:
         """Whether another memory took this value's place and is current, and no later start is named."""

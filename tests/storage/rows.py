@@ -1,4 +1,4 @@
-"""Smallest memories for tests of storage: a version, a belief and an event, without text search or vectors."""
+"""Smallest memories for tests of storage: a version, a belief and an event, without words or vectors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from m3_memory.storage.sql import Sql, Value, sql
 from m3_memory.storage.transaction import number, text
 
 
-def remember(writer: Writer, memory_id: str, content: str = "text") -> int:
+def remember(writer: Writer, memory_id: str, content: str = "text", *, audience: int = 1) -> int:
     """Writes a memory that holds from now on; returns the number of its belief."""
-    event = history.append(writer, history.Event("create", memory_id, 1, 1, "test", "operation", after=content))
-    shared = {"memory_id": memory_id, "version": 1, "type": "note", "audience": 1, "agent_id": "agent"}
+    event = history.append(
+        writer, history.Event("create", memory_id, 1, 1, "test", "operation", after=content)
+    )
+    shared = {"memory_id": memory_id, "version": 1, "type": "note", "audience": audience, "agent_id": "agent"}
     item = _insert(
         writer,
         "memory_items",

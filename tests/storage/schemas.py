@@ -1,7 +1,7 @@
 """Stores of other schema versions than the one shipped, made and opened for tests of migration.
 
-`python -m tests.storage.schemas LOCATION [OPERATION]` migrates a store to `later` in a process of its own, which is killed at that
-operation of its disk if one is named.
+`python -m tests.storage.schemas LOCATION [OPERATION]` migrates a store to `later` in a process of its own,
+which is killed at that operation of its disk if one is named.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "m3.db"
 
 
-@pytest.mark.parametrize("seed", range(size(25, 300)))
+@pytest.mark.parametrize("seed", range(size(20, 100)))
 def test_every_view_gets_what_reading_everything_would_give_it(path: Path, seed: int) -> None:
     rng, store = random.Random(seed), VectorStore(path, ManualClock())
     items: list[int] = []
@@ -75,11 +75,11 @@ def test_three_weak_matches_inside_the_filter_come_before_a_thousand_strong_ones
 
 
 def test_a_large_store_is_answered_exactly_and_reads_few_rows(path: Path) -> None:
-    store = filled(path, size(10_000, 100_000), dimension=32)
+    store = filled(path, size(10_000, 100_000), dimension=16)
     cache, rng = VectorCache(path), random.Random(2)
-    assert all(answers_right(store, cache, rng) for _ in range(3))
+    assert answers_right(store, cache, rng)
     assert rows_read(store, cache) < FEW
-    assert all(answers_right(store, cache, rng, Filter(as_of=TIMES[3])) for _ in range(2))
+    assert answers_right(store, cache, rng, Filter(as_of=TIMES[3]))
     assert rows_read(store, VectorCache(path)) < FEW
 
 
@@ -162,14 +162,17 @@ def test_while_another_process_has_the_lock_new_rows_come_from_the_database(path
     assert answers_right(store, cache, rng)
     with file_of(path).open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
+        before = held.read()
         added = store.add([query])
         store.close_belief(2)
         with store.database.read("local") as reader:
             counting = CountingReader(reader)
             assert (added, 1.0) in nearest(counting, cache, query)
             assert counting.count < FEW
-        assert answers_right(store, cache, rng)
+            assert len(nearest(reader, cache, query, 2000)) == 1000
         assert answers_right(store, VectorCache(path), rng)
+        assert file_of(path).read_bytes() == before
+    assert cache.mismatches == 0
     assert answers_right(store, VectorCache(path), rng)
 
 
@@ -268,7 +271,7 @@ def test_threads_share_one_cache_while_others_write(path: Path) -> None:
     for thread in threads:
         thread.start()
     rng, items = random.Random(16), [1, 2, 3]
-    for _ in range(size(60, 600)):
+    for _ in range(size(60, 300)):
         change(store, rng, items)
     done.set()
     for thread in threads:

@@ -203,10 +203,11 @@ _KINDS: dict[Kind, Callable[[str, Shape, object], object]] = {
 
 
 def _within(rules: Param, number: float) -> object:
+    """The number, if it is in bounds; one that came as text is named as the number it says."""
     if rules.minimum is not None and number < rules.minimum:
-        raise _UnfitError
+        raise _UnfitError(f"got {shown(number)}")
     if rules.maximum is not None and number > rules.maximum:
-        raise _UnfitError
+        raise _UnfitError(f"got {shown(number)}")
     return number
 
 

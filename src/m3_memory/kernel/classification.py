@@ -24,7 +24,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "procedure",
-            r"""\b (?: how\ to | steps?: | to\ (?:deploy|release|run|build|install|reset|test)\b.*\b(?:run|use) )
+            r"""\b (?: how\ to | steps?: | to\ (?:deploy|release|run|build|install|test)\b.*\b(?:run|use) )
                 | ^\s* 1[.)]\s""",
         ),
         (

@@ -1,14 +1,16 @@
-"""Scores and orders, as pure functions: the same numbers on both engines."""
+"""How well words fit, and orders, as pure functions: the same numbers on both engines."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 Key = TypeVar("Key", int, str)
+
+PASSAGE_TOKENS = 100
+"""A text is compared passage by passage, each of about so many tokens: a long one has any word somewhere."""
 
 SCORE_DIGITS = 12
 """Scores that agree to this many decimal places are equal, so that summation order decides nothing."""
@@ -24,36 +26,74 @@ class TermStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25:
-    """Okapi BM25 (Robertson and Zaragoza 2009) with the never negative idf ln(1 + (N - n + ½)/(n + ½)).
+class Document:
+    """What a question needs of a document: its length in tokens, and the passages that hold any of its terms.
 
-    `k1` ≥ 0: how soon repetition stops counting. `b` in 0..1: how much length counts.
+    A passage is its own length and how often it holds each term.
     """
 
-    k1: float = 1.2
-    b: float = 0.75
+    length: int
+    passages: tuple[tuple[int, Mapping[str, int]], ...]
 
-    def score(
-        self, tokens: Sequence[str] | Mapping[str, int], terms: Iterable[str], known: TermStatistics
-    ) -> float:
-        """How well a document, as tokens or their counts, answers the terms: ≥ 0, and 0 if it holds none."""
-        counts = tokens if isinstance(tokens, Mapping) else Counter(tokens)
-        length = counts.total() if isinstance(counts, Counter) else sum(counts.values())
-        relative = length / known.average_length if known.average_length > 0 else 1.0
-        damping = self.k1 * (1 - self.b + self.b * relative)
-        return sum(
-            inverse_frequency(term, known) * count * (self.k1 + 1) / (count + damping)
-            for term in terms
-            if (count := counts.get(term, 0)) > 0
-        )
+    @property
+    def held(self) -> frozenset[str]:
+        """The terms that are anywhere in it."""
+        return frozenset(term for _, counts in self.passages for term in counts)
 
-    def most(self, terms: Iterable[str], known: TermStatistics) -> float:
-        """The bound no document's score for these terms reaches: for a scale from 0 to 1."""
-        return sum(inverse_frequency(term, known) * (self.k1 + 1) for term in terms)
+
+def document(tokens: Sequence[str], terms: frozenset[str]) -> Document:
+    """A document, given as its tokens in order, reduced to what these terms need."""
+    size = -(-len(tokens) // passages(len(tokens))) or 1
+    found: list[tuple[int, Mapping[str, int]]] = []
+    for start in range(0, len(tokens), size):
+        piece = tokens[start : start + size]
+        held = terms.intersection(piece)
+        if held:
+            found.append((len(piece), {term: piece.count(term) for term in held}))
+    return Document(len(tokens), tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """Okapi BM25 (Robertson and Zaragoza 2009) for one question, on a scale from 0 to 1.
+
+    `weights` are the terms' inverse frequencies as shares of their sum; `usual_length` is the length, in
+    tokens, that neither gains nor loses. `k1` ≥ 0: how soon repetition stops counting. `b` in 0..1: how much
+    length counts. The factor k1 + 1 is left out: 1 is what no passage reaches.
+    """
+
+    weights: Mapping[str, float]
+    usual_length: float
+    k1: float = 0.9
+    b: float = 0.4
+
+    def score(self, found: Document) -> float:
+        """How well the best passage answers; 0 if none holds any of the terms."""
+        return max((self._passage(length, counts) for length, counts in found.passages), default=0.0)
+
+    def _passage(self, length: int, counts: Mapping[str, int]) -> float:
+        damping = self.k1 * (1 - self.b + self.b * length / self.usual_length)
+        return sum(self.weights[term] * count / (count + damping) for term, count in counts.items())
+
+
+def bm25_for(terms: Iterable[str], known: TermStatistics) -> Bm25:
+    """What scores documents for these terms. Passages of a usual document's length neither gain nor lose."""
+    rarity = {term: inverse_frequency(term, known) for term in terms}
+    total = sum(rarity.values())
+    usual = min(known.average_length, PASSAGE_TOKENS) or PASSAGE_TOKENS
+    return Bm25({term: weight / total for term, weight in rarity.items()}, usual)
+
+
+def passages(length: int) -> int:
+    """Into how many passages a document of so many tokens is cut: 1 or more."""
+    return max(1, round(length / PASSAGE_TOKENS))
 
 
 def inverse_frequency(term: str, known: TermStatistics) -> float:
-    """What a term tells: > 0, more for a rarer one. Counts that lag behind are cut to what is possible."""
+    """What a term tells, ln(1 + (N - n + ½)/(n + ½)): > 0, more for a rarer one.
+
+    Counts that lag behind are cut to what is possible.
+    """
     holding = min(known.documents_with.get(term, 0), known.documents)
     return math.log(1 + (known.documents - holding + 0.5) / (holding + 0.5))
 

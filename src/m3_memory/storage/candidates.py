@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from m3_memory.kernel.ranking import TermStatistics, inverse_frequency
+from m3_memory.kernel.ranking import Document, TermStatistics, document, inverse_frequency
 from m3_memory.storage.predicates import visible
 from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from m3_memory.storage.database import Reader
     from m3_memory.storage.predicates import View
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SMALL = 500
 """Up to this many visible rows all are scored; above, words choose candidates first."""
 
-CANDIDATES = 300
+CANDIDATES = 100
 COMMON_SHARE = 0.1
 """A word that more than this share of documents holds does not choose candidates by itself."""
 
@@ -26,28 +27,26 @@ POSTINGS = 50_000
 """Entries of the word index that choosing candidates may touch, the rarest words first."""
 
 
-def documents(reader: Reader, items: Sequence[int]) -> dict[int, list[str]]:
-    """The kept tokens of items, without the audience that stands first."""
+def documents(reader: Reader, items: Sequence[int], terms: Sequence[str]) -> dict[int, Document]:
+    """Items as these terms see them, from their kept tokens without the audience that stands first."""
     found = reader.rows(sql("SELECT item, tokens FROM search_documents WHERE") + any_of("item", tuple(items)))
-    return {number(row[0]): text(row[1]).split(" ")[1:] for row in found}
+    wanted = frozenset(terms)
+    return {number(item): document(text(tokens).split(" ")[1:], wanted) for item, tokens in found}
 
 
-def worded(reader: Reader, view: View, terms: Sequence[str]) -> tuple[dict[int, list[str]], TermStatistics]:
-    """Visible items that hold some of the terms, with their tokens, and how common the terms are.
+def worded(reader: Reader, view: View, terms: Sequence[str]) -> tuple[dict[int, Document], TermStatistics]:
+    """The best visible items by these terms, as the terms see them, and how common the terms are.
 
     Up to SMALL visible rows the statistics are those of the visible rows themselves, the same on every
     engine.
     """
-    items = [
-        number(row[0])
-        for row in reader.rows(sql("SELECT item FROM") + visible(view) + sql("LIMIT ?", SMALL + 1))
-    ]
-    if len(items) <= SMALL:
-        everything = documents(reader, items)
-        return everything, _counted(everything, terms)
+    shown = reader.rows(sql("SELECT item FROM") + visible(view) + sql("LIMIT ?", SMALL + 1))
+    if len(shown) <= SMALL:
+        everything = documents(reader, [number(row[0]) for row in shown], terms)
+        return everything, _counted(everything.values())
     known = reader.dialect.term_statistics(reader, view, terms)
     chosen = selective(terms, known)
-    return documents(reader, reader.dialect.text_candidates(reader, view, chosen, CANDIDATES)), known
+    return documents(reader, reader.dialect.text_candidates(reader, view, chosen, CANDIDATES), terms), known
 
 
 def selective(terms: Sequence[str], known: TermStatistics) -> list[str]:
@@ -67,11 +66,7 @@ def selective(terms: Sequence[str], known: TermStatistics) -> list[str]:
     return chosen
 
 
-def _counted(tokens: dict[int, list[str]], terms: Sequence[str]) -> TermStatistics:
-    held = [frozenset(words) for words in tokens.values()]
-    total = sum(map(len, tokens.values()))
-    return TermStatistics(
-        len(tokens),
-        total / len(tokens) if tokens else 0.0,
-        {term: sum(term in words for words in held) for term in terms},
-    )
+def _counted(found: Collection[Document]) -> TermStatistics:
+    total = sum(each.length for each in found)
+    holding = Counter(term for each in found for term in each.held)
+    return TermStatistics(len(found), total / len(found) if found else 0.0, holding)

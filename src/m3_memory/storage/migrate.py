@@ -79,8 +79,8 @@ def shipped(engine: str) -> tuple[Migration, ...]:
 def stored_version(connection: Migrating, schema: Schema) -> int:
     """The store's schema version; 0 for an empty database.
 
-    Raises StoreTooNew for a store this code is too old to open, and StoreDamaged for one whose migrations are
-    not the ones shipped, and for a database that holds another program's tables. Changes nothing.
+    To be asked inside one transaction; changes nothing. Raises StoreTooNew for a store this code is too old
+    to open, StoreDamaged where its migrations are not the ones shipped, and for another program's tables.
     """
     if not connection.has_table("stores"):
         if any(connection.has_table(name) for name in _OURS):

@@ -41,10 +41,12 @@ _TYPES = {
 _SESSION: LiteralString = """
     SET client_encoding = 'UTF8';
     SET jit = off;
-    SELECT set_config('search_path', current_setting('search_path') || ', ' || quote_ident(n.nspname), false)
-    FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
-    WHERE e.extname = 'vector' AND n.nspname <> ALL (current_schemas(true))
+    SELECT set_config('search_path', concat_ws(', ', quote_ident(current_schema()), (
+        SELECT quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+        WHERE e.extname = 'vector' AND n.nspname <> current_schema()
+    )), false) WHERE current_schema() IS NOT NULL
 """
+# The store's schema is written out, because "$user" is another one once the role is set.
 _NOW = sql("SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
 
 
@@ -224,7 +226,10 @@ class PostgresDatabase:
         with self._classified():
             connection = self._connected()
         try:
+            for statement in self.dialect.begin(None):
+                connection.execute(statement)
             stored = migrate.stored_version(connection, schema)
+            connection.raw.rollback()
             if stored < schema.version:
                 stored = self._migrate(connection, schema)
             self.dialect.version = _version(connection)

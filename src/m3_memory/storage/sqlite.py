@@ -172,6 +172,9 @@ class SqliteDatabase:
         return transaction
 
     def _opened(self) -> SqliteConnection:
+        if self.path.exists() and not os.access(self.path, os.W_OK) and not self._has_log():
+            # SQLite would make files beside it with the same permissions, and leave them there.
+            return self._opened_unwritable(apsw.ReadOnlyError(f"{self.path} can't be written"))
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         connection = None
         try:
@@ -190,10 +193,9 @@ class SqliteDatabase:
 
         For a file or folder that can't be written, and a full disk, where SQLite has no room to share memory.
         """
-        log = self.path.with_name(f"{self.path.name}-wal")
-        if log.exists() and log.stat().st_size:
+        if self._has_log():
             if not isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError):
-                raise error
+                return self._opened_alone(error)
             raise errors.StoreReadOnly(
                 f"{self.path} has unfinished writes beside it, unreadable where nothing may be written",
                 "make the folder writable once, or copy the store with its -wal file to a folder that is",
@@ -202,24 +204,48 @@ class SqliteDatabase:
         where = f"{self.path.absolute().as_uri()}?immutable=1"
         return SqliteConnection(apsw.Connection(where, flags=flags, vfs=self._vfs), self.path, error)
 
+    def _has_log(self) -> bool:
+        """Whether writes stand beside the file that are not in it yet."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return log.exists() and log.stat().st_size > 0
+
+    def _opened_alone(self, error: apsw.Error) -> SqliteConnection:
+        """Reads a log without memory that processes share: for one transaction, with the file to itself."""
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
+        try:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+            connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        except apsw.Error:
+            connection.close()
+            raise error from None
+        return SqliteConnection(connection, self.path, error)
+
     def _prepare(self, schema: migrate.Schema) -> int:
         """Migrates where needed; returns the schema version that transactions are then held to."""
         with self._pool.connection() as connection:
-            stored = migrate.stored_version(connection, schema)
+            connection.raw.execute("BEGIN")
+            try:
+                stored = migrate.stored_version(connection, schema)
+            finally:
+                _rolled_back(connection)
             if not connection.raw.readonly("main"):
                 _use_write_ahead_log(connection.raw)
-            if stored >= schema.version:
-                return stored
-            connection.raw.execute("BEGIN IMMEDIATE")
-            try:
-                self.migrated = migrate.apply(
-                    connection, schema, self._clock.now(), before=self._back_up_before_migrating
-                )
-                connection.raw.execute("COMMIT")
-            except BaseException:
-                _rolled_back(connection)
-                raise
-            return migrate.stored_version(connection, schema)
+            return stored if stored >= schema.version else self._migrate(connection, schema)
+
+    def _migrate(self, connection: SqliteConnection, schema: migrate.Schema) -> int:
+        """In one transaction, and one process at a time: who comes second finds it done."""
+        connection.raw.execute("BEGIN IMMEDIATE")
+        try:
+            self.migrated = migrate.apply(
+                connection, schema, self._clock.now(), before=self._back_up_before_migrating
+            )
+            stored = migrate.stored_version(connection, schema)
+            connection.raw.execute("COMMIT")
+        except BaseException:
+            _rolled_back(connection)
+            raise
+        return stored
 
     def _back_up_before_migrating(self, version: int) -> None:
         name = f"{self.path.stem}-before-migration-{version}"

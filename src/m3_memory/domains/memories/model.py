@@ -61,7 +61,10 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A checked statement, ready to be stored: secrets out, text analysed, vectors computed."""
+    """A checked statement, ready to be stored: secrets out, text analysed, vectors computed.
+
+    `names_start` tells a `valid_from` that the caller gave from one that was filled in.
+    """
 
     type: str
     title: str
@@ -82,6 +85,7 @@ class Draft:
     embed: bool
     embed_text: str
     tokens: tuple[str, ...]
+    names_start: bool = False
     reassert: bool = False
     vectors: Vectors = field(default_factory=Vectors)
     warnings: tuple[str, ...] = ()

@@ -24,12 +24,18 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why an item is a candidate: how well its words fit, from 0 to 1, and the cosine of its best window."""
+    """Why an item is a candidate. `words` and `meaning` run from 0 to 1.
+
+    `passages` is how long it is, `held` the terms it holds. `cosine` is None for an item that is
+    not among the nearest; its `meaning` is then the least of theirs.
+    """
 
     item: int
-    words: float = 0.0
-    cosine: float = 0.0
-    matched: tuple[str, ...] = ()
+    words: float
+    meaning: float
+    passages: int
+    held: frozenset[str] = frozenset()
+    cosine: float | None = None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ from m3_memory.domains.memories.model import actionable
 from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import Evidence, Hit, SearchMode, SearchRequest, SearchResults
 from m3_memory.kernel.analyser import query_terms
-from m3_memory.kernel.fusion import fused, meaning
+from m3_memory.kernel.fusion import MEANING_FLOOR, discounted, fused, meaning
 from m3_memory.kernel.limits import MAX_QUERY_CHARACTERS, checked_text
-from m3_memory.kernel.ranking import Bm25, best_first
+from m3_memory.kernel.ranking import best_first, bm25_for, passages
 from m3_memory.storage import candidates, embeddings
 from m3_memory.storage.predicates import View, view_of
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from m3_memory.context import Context
     from m3_memory.storage.database import Reader
 
-_BM25 = Bm25(k1=1.2, b=0.75)
-_NEAREST = 200
+_NEAREST = 50
+"""As many memories are compared by meaning, or as many as are asked for; the others count like the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,10 @@ class _Question:
     vector: bytes = b""
     space: tuple[str, str, int, str] | None = None
     degraded: tuple[str, ...] = ()
+
+    def lacking(self, why: str) -> _Question:
+        """The same question, asked by words alone for this reason."""
+        return replace(self, degraded=(*self.degraded, f"by words only: {why}"))
 
 
 def search(ctx: Context, request: SearchRequest) -> SearchResults:
@@ -48,7 +51,11 @@ def search(ctx: Context, request: SearchRequest) -> SearchResults:
         view = view_of(reader, ctx.caller, request.filter)
         if not question.terms:
             return _empty(view, question, "the query holds no word to search for")
-        evidence = _evidence(reader, view, request.mode, question)
+        evidence = _evidence(reader, view, question, max(_NEAREST, request.limit))
+        if request.mode is not SearchMode.KEYWORD and all(found.cosine is None for found in evidence):
+            if question.vector and evidence:
+                question = question.lacking("no memory in this scope has a vector yet")
+            request = replace(request, mode=SearchMode.KEYWORD)
         found = _ranked(reader, view, request, evidence)
         if not found:
             return _empty(view, question, _why_empty(reader, view))
@@ -62,44 +69,39 @@ def _asked(ctx: Context, request: SearchRequest) -> _Question:
     embedder = ctx.embedder.get(min(1.5, ctx.seconds_left()))
     if embedder is None:
         why = ctx.embedder.reason or "the model is still loading"
-        return _Question(terms, degraded=(f"by words only: {why}",))
+        return _Question(terms).lacking(why)
     known = embedder.fingerprint
     space = (known.name, known.weights_digest, known.dimension, known.text_rules)
     return _Question(terms, embedder.embed([request.query])[0], space)
 
 
-def _evidence(reader: Reader, view: View, mode: SearchMode, question: _Question) -> Iterable[Evidence]:
-    by_meaning_alone = mode is SearchMode.VECTOR and question.vector
-    words = {} if by_meaning_alone else _by_words(reader, view, question)
-    nearest = _by_meaning(reader, view, question)
-    return [
-        replace(words.get(item, Evidence(item)), cosine=nearest.get(item, 0.0))
-        for item in sorted(words.keys() | nearest.keys())
-    ]
+def _evidence(reader: Reader, view: View, question: _Question, depth: int) -> list[Evidence]:
+    """All candidates by words and by meaning, each compared in both ways."""
+    nearest = _by_meaning(reader, view, question, depth)
+    texts, known = candidates.worded(reader, view, question.terms)
+    texts |= candidates.documents(reader, sorted(nearest.keys() - texts.keys()), question.terms)
+    bm25 = bm25_for(question.terms, known)
+    least = min(nearest.values(), default=0.0)
+    evidence = list[Evidence]()
+    for item, text in texts.items():
+        cosine = nearest.get(item)
+        if text.passages or cosine is not None:
+            near = meaning(least if cosine is None else cosine)
+            length = passages(text.length)
+            evidence.append(Evidence(item, bm25.score(text), near, length, text.held, cosine))
+    return evidence
 
 
-def _by_words(reader: Reader, view: View, question: _Question) -> dict[int, Evidence]:
-    tokens, known = candidates.worded(reader, view, question.terms)
-    most = _BM25.most(question.terms, known) or 1.0
-    found = dict[int, Evidence]()
-    for item, words in tokens.items():
-        counts = Counter(words)
-        matched = tuple(term for term in question.terms if counts[term])
-        if matched:
-            found[item] = Evidence(item, _BM25.score(counts, question.terms, known) / most, 0.0, matched)
-    return found
-
-
-def _by_meaning(reader: Reader, view: View, question: _Question) -> dict[int, float]:
+def _by_meaning(reader: Reader, view: View, question: _Question, depth: int) -> dict[int, float]:
     space = embeddings.space_of(reader, *question.space) if question.space else None
     if space is None:
         return {}
-    nearest = reader.dialect.vector_candidates(reader, view, space, question.vector, _NEAREST)
-    return {item: cosine for item, cosine in nearest if meaning(cosine) > 0.0}
+    return dict(reader.dialect.vector_candidates(reader, view, space, question.vector, depth))
 
 
 def _ranked(reader: Reader, view: View, request: SearchRequest, evidence: Iterable[Evidence]) -> list[Hit]:
-    by_item = {found.item: found for found in evidence}
+    """The hits among the candidates, best first, the newest of equals first."""
+    by_item = {found.item: found for found in evidence if _is_hit(found, request.mode)}
     scores = ((-item, _score(found, request.mode)) for item, found in by_item.items())
     best = [(-item, score) for item, score in best_first(scores, request.limit)]
     shown = queries.hits(reader, view, [item for item, _ in best])
@@ -114,19 +116,31 @@ def _ranked(reader: Reader, view: View, request: SearchRequest, evidence: Iterab
     ]
 
 
+def _is_hit(found: Evidence, mode: SearchMode) -> bool:
+    is_near = found.cosine is not None and found.cosine > MEANING_FLOOR
+    match mode:
+        case SearchMode.KEYWORD:
+            return bool(found.held)
+        case SearchMode.VECTOR:
+            return is_near
+        case SearchMode.HYBRID:
+            return is_near or bool(found.held)
+
+
 def _score(found: Evidence, mode: SearchMode) -> float:
     match mode:
         case SearchMode.KEYWORD:
-            return found.words
+            best = found.words
         case SearchMode.VECTOR:
-            return meaning(found.cosine) or found.words
+            best = found.meaning
         case SearchMode.HYBRID:
-            return fused(found.words, found.cosine)
+            best = fused(found.words, found.meaning)
+    return discounted(best, found.passages)
 
 
 def _why(found: Evidence) -> str:
-    words = f"words {found.words:.2f}: {', '.join(found.matched)}" if found.matched else ""
-    near = f"meaning {found.cosine:.2f}" if found.cosine else ""
+    words = f"words {found.words:.2f}: {', '.join(sorted(found.held))}" if found.held else ""
+    near = f"meaning {found.cosine:.2f}" if found.cosine is not None and found.cosine > MEANING_FLOOR else ""
     return "; ".join(part for part in (words, near) if part)
 
 

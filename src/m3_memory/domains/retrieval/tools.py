@@ -57,7 +57,7 @@ def memory_search(
 
     Only what holds now is found; `as_of` asks what held at another moment. `score` runs from 0 to 1.
     """
-    ensure_own(ctx.caller, user_id=user_id, agent_id=requesting_agent)
+    ensure_own(ctx.caller, user_id=user_id, requesting_agent=requesting_agent)
     hidden = ("scratchpad",) if not include_scratchpad and type_filter != "scratchpad" else ()
     narrowing = Filter(
         as_of=parse_time(as_of) if as_of else "",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import HistoryEvent, State
 from m3_memory.kernel.clock import FOREVER
+from m3_memory.storage.predicates import held
 from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import number, real, text
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.predicates import View
 
 _BELIEF = sql(
     "belief, memory_id, item, version, valid_from, valid_to, recorded_from, recorded_to, trust_state,"
@@ -58,16 +60,23 @@ def closing_kind(reader: Reader, event: int) -> str:
     return text(row[0]) if row else ""
 
 
-def events_of(reader: Reader, memory_id: str, limit: int, known_at: str) -> tuple[list[HistoryEvent], int]:
-    """The newest events of a memory up to a store time, and how many there are; no check of audience here."""
-    until = known_at or FOREVER
+def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[list[HistoryEvent], int]:
+    """The newest events of a memory up to the view's known_at, and how many there are.
+
+    The memory's own audience is not checked here; the other memory of an event shows where it is held.
+    """
+    until = view.filter.known_at or FOREVER
     counted = reader.row(
         sql("SELECT count(*) FROM memory_history WHERE memory_id = ? AND store_time <= ?", memory_id, until)
     )
     found = reader.rows(
         sql(
             "SELECT h.sequence, h.store_time, h.kind, h.version, coalesce(a.agent_id, ''), h.surface,"
-            " h.operation_id, h.other_id, h.reason FROM memory_history AS h"
+            " h.operation_id, h.reason, CASE WHEN EXISTS (SELECT 1 FROM"
+        )
+        + held(view)
+        + sql(
+            "WHERE held.memory_id = h.other_id) THEN h.other_id ELSE '' END FROM memory_history AS h"
             " LEFT JOIN agents AS a ON a.agent = h.agent WHERE h.memory_id = ? AND h.store_time <= ?"
             " ORDER BY h.event DESC LIMIT ?",
             memory_id,
@@ -84,8 +93,8 @@ def events_of(reader: Reader, memory_id: str, limit: int, known_at: str) -> tupl
             text(r[4]),
             text(r[5]),
             text(r[6]),
-            text(r[7]) or None,
             text(r[8]) or None,
+            text(r[7]) or None,
         )
         for r in found
     ]

@@ -21,11 +21,9 @@ def find_version(reader: Reader, item: int) -> Version | None:
     row = reader.row(
         sql(
             "SELECT item, memory_id, version, type, title, content, content_hash, normal_hash, metadata,"
-            ""
-            " scope,"
-            " audience, agent_id, circle, project, conversation_id, source, model_id, variant, embed,"
-            " embed_text"
-            " FROM memory_items WHERE item = ?",
+            " scope, audience, agent_id, circle, project, conversation_id,"
+            " source, model_id, variant, embed,"
+            " embed_text FROM memory_items WHERE item = ?",
             item,
         )
     )
@@ -45,18 +43,25 @@ def last_version(reader: Reader, memory_id: str) -> int:
     return number(row[0]) if row and row[0] is not None else 0
 
 
-def standing(reader: Reader, audience: int, kind: str, variant: str, normal_hash: str) -> list[Statement]:
-    """Open, unrejected statements of one audience, type and variant with this normal form."""
+def standing(reader: Reader, audience: int, variant: str, new: Statement) -> list[Statement]:
+    """What a new statement is compared with: open, unrejected ones of its audience, type, variant and normal
+    form that hold when it begins to hold, or now.
+    """
     found = reader.rows(
         sql(
             "SELECT v.memory_id, v.type, i.normal_hash, v.valid_from, v.valid_to FROM memory_items AS i"
             " JOIN memory_validity AS v ON v.item = i.item WHERE i.normal_hash = ? AND i.audience = ?"
             " AND v.recorded_to = '9999-12-31T23:59:59.999999Z' AND v.trust_state <> 'rejected'"
-            " AND v.type = ? AND v.variant = ? AND v.expires_at > ?",
-            normal_hash,
+            " AND v.type = ? AND v.variant = ? AND v.expires_at > ?"
+            " AND (v.valid_from <= ? AND v.valid_to > ? OR v.valid_from <= ? AND v.valid_to > ?)",
+            new.normal_hash,
             audience,
-            kind,
+            new.type,
             variant,
+            reader.now,
+            new.valid_from,
+            new.valid_from,
+            reader.now,
             reader.now,
         )
     )
@@ -64,16 +69,16 @@ def standing(reader: Reader, audience: int, kind: str, variant: str, normal_hash
 
 
 def superseded_with(reader: Reader, audience: int, draft: Draft) -> list[str]:
-    """Memories of this audience, type, variant and exact content that another memory supersedes now."""
+    """Superseded memories of this audience, type and variant whose last word is this content."""
     found = reader.rows(
         sql(
-            "SELECT DISTINCT i.memory_id FROM memory_items AS i JOIN memory_relationships AS r"
-            " ON r.to_id = i.memory_id AND r.type ="
-            " 'supersedes'"
-            " AND r.recorded_to ="
-            " '9999-12-31T23:59:59.999999Z'"
-            " WHERE i.content_hash = ? AND i.audience = ? AND i.type = ? AND i.variant = ? ORDER BY"
-            " i.memory_id",
+            "SELECT DISTINCT i.memory_id FROM memory_items AS i"
+            " JOIN memory_relationships AS r ON r.to_id = i.memory_id AND r.type = 'supersedes'"
+            " AND r.recorded_to = '9999-12-31T23:59:59.999999Z'"
+            " JOIN memory_validity AS v ON v.item = i.item AND v.belief ="
+            " (SELECT max(every.belief) FROM memory_validity AS every WHERE every.memory_id = i.memory_id)"
+            " WHERE i.content_hash = ? AND i.audience = ? AND i.type = ? AND i.variant = ?"
+            " ORDER BY i.memory_id",
             draft.content_hash,
             audience,
             draft.type,
@@ -88,8 +93,8 @@ def insert_version(writer: Writer, version: Version) -> int:
     return writer.insert(
         sql(
             "INSERT INTO memory_items (memory_id, version, type, title, content, content_hash, normal_hash,"
-            " metadata, scope, audience, agent_id, circle, project, conversation_id, source, model_id, variant, embed,"
-            " embed_text, owner, origin, recorded_at)"
+            " metadata, scope, audience, agent_id, circle, project, conversation_id, source, model_id,"
+            " variant, embed, embed_text, owner, origin, recorded_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING item",
             version.memory_id,
             version.version,

@@ -58,7 +58,9 @@ def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
             found = target(reader, ctx.caller, request.id)
         draft = prepare(ctx, _merged(found, request))
         says_anew = (draft.content, draft.title) != (found.version.content, found.version.title)
-        draft = replace(draft, vectors=_vectors(ctx, draft, request, says_anew))
+        embeds = request.reembed or (says_anew and found.version.embed)
+        vectors = vectors_for(ctx, replace(draft, embed=True)) if embeds else Vectors()
+        draft = replace(draft, vectors=vectors, names_start=False)
         with ctx.write() as writer:
             now = target(writer, ctx.caller, request.id)
             if now.belief.belief == found.belief.belief:
@@ -104,11 +106,6 @@ def _merged(found: Target, request: UpdateRequest) -> WriteRequest:
         embed_text="" if request.content else version.embed_text,
         model_id=version.model_id,
     )
-
-
-def _vectors(ctx: Context, draft: Draft, request: UpdateRequest, says_anew: bool) -> Vectors:
-    """New vectors where the meaning changed or they were asked for; otherwise the old ones are kept."""
-    return vectors_for(ctx, replace(draft, embed=True)) if says_anew or request.reembed else Vectors()
 
 
 def _patched(given: str, stored: str) -> str:

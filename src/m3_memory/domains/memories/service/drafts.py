@@ -63,6 +63,7 @@ def prepare(ctx: Context, request: WriteRequest) -> Draft:
         embed=chosen.embed,
         embed_text=chosen.embed_text,
         tokens=tuple(analyse(f"{chosen.title}\n{chosen.content}" if chosen.title else chosen.content)),
+        names_start=bool(chosen.valid_from),
         reassert=chosen.reassert,
         warnings=(*notices, *findings),
     )
@@ -147,7 +148,7 @@ def checked_type(name: str) -> str:
 
 
 def _interval(request: WriteRequest) -> None:
-    """Refuses an empty or inverted interval; without a start, an end in the past is one that ended."""
+    """Refuses an empty or inverted interval; one without a start is judged when the write knows its time."""
     if request.valid_from and request.valid_to:
         Interval(request.valid_from, request.valid_to)
 

@@ -58,9 +58,9 @@ def history(ctx: Context, memory_id: str, limit: int, known_at: str = "") -> His
     """What happened to a memory, newest first, up to a store time. Raises as `get` does."""
     until = parse_time(known_at) if known_at else ""
     with ctx.read() as reader:
-        view = view_of(reader, ctx.caller, Filter())
+        view = view_of(reader, ctx.caller, Filter(known_at=until))
         full = resolve(reader, view, memory_id)
-        events, total = queries.events_of(reader, full, limit, until)
+        events, total = queries.events_of(reader, view, full, limit)
         if not total:
             raise not_found(full)
         return HistoryResult(full, events, total)

@@ -13,14 +13,15 @@ from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.domains.memories.service.writes import (
     Operation,
     create,
-    current_successor,
     operation,
+    refuse_superseded,
     repetition,
 )
 from m3_memory.errors import DuplicateValue, NotCurrent
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.ids import new_id
 from m3_memory.kernel.interval import Interval
+from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
@@ -86,12 +87,14 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
     draft = draft.starting(op.writer.store_time)
     Interval(draft.valid_from, draft.valid_to)
     audience = _audience(op, old, draft)
-    repeated = repetition(op, draft, audience, "")
-    if repeated == old.belief.memory_id or old.version.normal_hash == draft.normal_hash:
+    if old.version.normal_hash == draft.normal_hash:
         raise DuplicateValue(
             f"memory {old.belief.memory_id} says this already",
             "memory_update corrects a title, metadata or its end",
         )
+    repeated = repetition(op, draft, audience, "", for_all_of_it=True)
+    if not repeated:
+        refuse_superseded(op, draft, audience, old.belief.memory_id)
     new_memory = repeated or new_id(op.writer.store_time)
     event = op.record(
         "supersede",
@@ -119,11 +122,21 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
 def _refuse_superseded_twice(op: Operation, old: Target) -> None:
     if not queries.has_open_successor(op.writer, old.belief.memory_id):
         return
-    successor = current_successor(op.writer, op.caller, old.belief.memory_id)
+    successor = _open_successor(op, old.belief.memory_id)
     raise NotCurrent(
         f"memory {old.belief.memory_id} was superseded already",
-        f"supersede its successor: {successor.memory_id}" if successor else "memory_history shows by what",
+        f"supersede its successor: {successor}" if successor else "memory_history shows by what",
     )
+
+
+def _open_successor(op: Operation, memory_id: str) -> str:
+    """What took the memory's place, if the caller holds its audience; its own time may be yet to come."""
+    view = View(op.caller, Filter(), op.writer.now)
+    for successor in queries.successors(op.writer, memory_id):
+        belief = queries.newest_belief(op.writer, view, successor)
+        if belief and belief.is_open and belief.trust_state != "rejected":
+            return successor
+    return ""
 
 
 def _audience(op: Operation, old: Target, draft: Draft) -> int:

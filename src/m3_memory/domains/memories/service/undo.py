@@ -53,9 +53,7 @@ def _reopen(op: Operation, belief: Belief, event: int) -> None:
         statement = Statement(
             belief.memory_id, belief.type, version.normal_hash, belief.valid_from, belief.valid_to
         )
-        standing = queries.standing(
-            op.writer, belief.audience, belief.type, belief.variant, version.normal_hash
-        )
+        standing = queries.standing(op.writer, belief.audience, belief.variant, statement)
         decision = decide(statement, standing)
         if decision.verdict is Verdict.DUPLICATE:
             raise DuplicateValue(

@@ -18,12 +18,11 @@ from m3_memory.domains.memories.model import (
     WriteStatus,
 )
 from m3_memory.domains.memories.service.drafts import prepare
-from m3_memory.errors import SupersededValue
+from m3_memory.errors import InvalidTime, SupersededValue
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import FOREVER, plus
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
 from m3_memory.kernel.ids import new_id
-from m3_memory.kernel.interval import Interval
 from m3_memory.storage import embeddings, history, queue
 from m3_memory.storage.predicates import Filter, View, view_of
 
@@ -76,8 +75,12 @@ def write(ctx: Context, request: WriteRequest) -> WriteResult:
 
 def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
     """The decision and, where it is a new statement, the storing. The caller's transaction is open."""
+    if not draft.valid_from and draft.valid_to <= op.writer.store_time:
+        raise InvalidTime(
+            f"it ended at {draft.valid_to}, before this write, and no valid_from says since when it held",
+            "give valid_from too: the start of what is over is not guessed",
+        )
     draft = draft.starting(op.writer.store_time)
-    Interval(draft.valid_from, draft.valid_to)
     audience = queries.audience_number(op.writer, op.caller.audience(Scope(draft.scope)))
     memory_id = memory_id or new_id(op.writer.store_time)
     repeated = check(op, draft, audience, memory_id)
@@ -100,15 +103,22 @@ def check(op: Operation, draft: Draft, audience: int, memory_id: str) -> str:
     Raises SupersededValue unless the draft reasserts the value.
     """
     repeated = repetition(op, draft, audience, memory_id)
-    if not repeated and not draft.reassert and draft.type not in EXEMPT_TYPES:
-        _refuse_superseded(op, draft, audience, memory_id)
+    if not repeated:
+        refuse_superseded(op, draft, audience, memory_id)
     return repeated
 
 
-def repetition(op: Operation, draft: Draft, audience: int, memory_id: str) -> str:
-    """The id of the memory, other than `memory_id`, that says what the draft says; "" if none does."""
+def repetition(
+    op: Operation, draft: Draft, audience: int, memory_id: str, *, for_all_of_it: bool = False
+) -> str:
+    """The id of the memory, other than `memory_id`, that says what the draft says; "" if none does.
+
+    With `for_all_of_it` only one that holds as long as the draft would.
+    """
     statement = Statement(memory_id, draft.type, draft.normal_hash, draft.valid_from, draft.valid_to)
-    standing = queries.standing(op.writer, audience, draft.type, draft.variant, draft.normal_hash)
+    standing = queries.standing(op.writer, audience, draft.variant, statement)
+    if for_all_of_it:
+        standing = [s for s in standing if s.valid_from <= draft.valid_from and draft.valid_to <= s.valid_to]
     decision = decide(statement, standing)
     return decision.of if decision.verdict is Verdict.DUPLICATE else ""
 
@@ -204,12 +214,15 @@ def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief 
     return None
 
 
-def _refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str) -> None:
+def refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str) -> None:
+    """Raises SupersededValue for a value that a current memory, other than `memory_id`, took the place of."""
+    if draft.reassert or draft.type in EXEMPT_TYPES:
+        return
     for old in queries.superseded_with(op.writer, audience, draft):
         successor = current_successor(op.writer, op.caller, old)
         if successor is None or memory_id in (old, successor.memory_id):
             continue
-        if draft.valid_from > successor.valid_from and draft.valid_from != op.writer.store_time:
+        if draft.names_start and draft.valid_from > successor.valid_from:
             continue
         current = queries.version_of(op.writer, successor.item)
         raise SupersededValue(

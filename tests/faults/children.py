@@ -1,0 +1,216 @@
+"""Processes that use the product until they are killed, forked from one that has everything imported.
+
+What they do at their store's driver they announce, each step as one message in a pipe that outlives them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from string import ascii_lowercase
+from typing import Any
+
+import apsw
+import psycopg
+
+from m3_memory.config import Settings
+from m3_memory.kernel.caller import Caller
+from m3_memory.kernel.clock import SystemClock
+from m3_memory.storage import open_database
+from tests.callers import Agent
+from tests.faults.products import PROJECT, answer, open_session
+from tests.faults.vfs import FaultyDisk, killed
+
+PATIENCE_SECONDS = 60.0
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    [__name__, "m3_memory.inference.hashing", "m3_memory.storage.postgres", "m3_memory.storage.sqlite"]
+)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a child has come to, at a moment of the monotonic clock that all processes share."""
+
+    step: str
+    at_seconds: float
+    memory_id: str = ""
+    mark: str = ""
+
+
+class Child:
+    """The test's end of such a process."""
+
+    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
+        """Starts a process that runs `work(pipe, *arguments)`."""
+        self.pipe, theirs = _CONTEXT.Pipe()
+        self.process = _CONTEXT.Process(target=work, args=(theirs, *arguments), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def note(self) -> Note:
+        """The next thing it says; fails where nothing comes."""
+        assert self.pipe.poll(PATIENCE_SECONDS), "the child says nothing"
+        found = self.pipe.recv()
+        assert isinstance(found, Note), found
+        return found
+
+    def until(self, step: str, times: int = 1) -> list[Note]:
+        """All it says until it has come to this step so often."""
+        notes: list[Note] = []
+        while sum(note.step == step for note in notes) < times:
+            notes.append(self.note())
+        return notes
+
+    def killed(self, after_seconds: float = 0.0) -> list[Note]:
+        """Ends it as a power switch would, and returns what it had said until then."""
+        self.process.join(after_seconds)
+        self.process.kill()
+        return self.rest()
+
+    def rest(self) -> list[Note]:
+        """All it says until it has ended."""
+        notes: list[Note] = []
+        try:
+            while True:
+                notes.append(self.note())
+        except (EOFError, ConnectionResetError):
+            return notes
+
+
+@contextmanager
+def child(work: Callable[..., None], *arguments: object) -> Generator[Child]:
+    """A process for as long as the block lasts."""
+    started = Child(work, *arguments)
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.join()
+        started.process.close()
+        started.pipe.close()
+
+
+def payload(rng: random.Random, words: int) -> tuple[str, str]:
+    """A text of random words, and one of its words that no other text has."""
+    mark = _word(rng, 14)
+    return mark, " ".join([mark, *(_word(rng, 7) for _ in range(words))])
+
+
+def write_on(pipe: Connection, settings: Settings, seed: int, words: int) -> None:
+    """Writes memory after memory, and says when a write and its transaction begin and end."""
+    say = partial(_say, pipe)
+    announce_transactions(say)
+    rng = random.Random(seed)
+    session = open_session(settings, "writer")
+    while True:
+        mark, content = payload(rng, words)
+        say("asked")
+        written = answer(session, "memory_write", content=content, type="note")
+        assert written["status"] == "created"
+        say("acknowledged", written["id"], mark)
+
+
+def write_and_die_before_the_answer(pipe: Connection, settings: Settings) -> None:
+    """Writes a memory, and dies when the database has it."""
+
+    def say(step: str) -> None:
+        _say(pipe, step)
+        if step == "committed":
+            killed()
+
+    session = open_session(settings, "writer")
+    answer(session, "memory_search", query="ready")
+    session.close()
+    announce_transactions(say)
+    say("asked")
+    answer(session, "memory_write", content="The lighthouse is lit", type="fact")
+
+
+def write_together(pipe: Connection, settings: Settings, agent: str, content: str) -> None:
+    """Opens the store, and writes this text when told to."""
+    session = open_session(settings, agent)
+    answer(session, "memory_search", query="ready")
+    _say(pipe, "ready")
+    pipe.recv()
+    written = answer(session, "memory_write", content=content, type="fact")
+    _say(pipe, written["status"], written["id"])
+    session.close()
+
+
+def write_until_the_disk_kills(pipe: Connection, settings: Settings, at: int) -> None:
+    """Writes a memory, and a second one in the middle of which it dies; says so if it does not."""
+    disk = FaultyDisk()
+    agent = _on_disk(settings, disk)
+    _say(pipe, "before", agent.call("memory_write", content="The harbour opens at six", type="fact")["id"])
+    with disk.failing(at, killed):
+        _, content = payload(random.Random(at), 300)
+        agent.call("memory_write", content=f"The harbour: {content}", type="fact")
+    _say(pipe, "survived")
+
+
+def open_until_the_disk_kills(pipe: Connection, settings: Settings, at: int) -> None:
+    """Makes a store, and dies in the middle of it; says so if it does not."""
+    disk = FaultyDisk()
+    with disk.failing(at, killed):
+        _on_disk(settings, disk)
+    _say(pipe, "survived")
+
+
+def _on_disk(settings: Settings, disk: FaultyDisk) -> Agent:
+    settings.home.mkdir(exist_ok=True)
+    database = open_database(settings.store, SystemClock(), vfs=disk.name)
+    return Agent(database, SystemClock(), Caller("local", "writer", "session", project=PROJECT))
+
+
+def announce_transactions(say: Callable[[str], None]) -> None:
+    """From now on the drivers' connections say when a writing transaction begins, commits, and is committed.
+
+    They also take their time over each statement, as on a slow machine: a moment chosen at random then falls
+    inside a transaction more often than between two.
+    """
+    traced = apsw.SQLITE_TRACE_STMT | apsw.SQLITE_TRACE_PROFILE
+    apsw.connection_hooks.append(lambda connection: connection.trace_v2(traced, partial(_traced, say)))
+    psycopg.connect = partial(psycopg.connect, cursor_factory=_announcing_cursor(say))
+
+
+_BEFORE = {"COMMIT": "committing"}
+_AFTER = {"BEGIN IMMEDIATE": "began", "SELECT pg_advisory_xact_lock": "began", "COMMIT": "committed"}
+
+
+def _traced(say: Callable[[str], None], event: dict[str, Any]) -> None:
+    is_done = event["code"] == apsw.SQLITE_TRACE_PROFILE
+    _announce(say, event["sql"], _AFTER if is_done else _BEFORE)
+    time.sleep(0.00005)
+
+
+def _announcing_cursor(say: Callable[[str], None]) -> type[psycopg.Cursor[Any]]:
+    class Announcing(psycopg.Cursor[Any]):
+        def execute(self, query: Any, *arguments: Any, **options: Any) -> Announcing:
+            _announce(say, query, _BEFORE)
+            super().execute(query, *arguments, **options)
+            _announce(say, query, _AFTER)
+            time.sleep(0.001)
+            return self
+
+    return Announcing
+
+
+def _announce(say: Callable[[str], None], statement: object, steps: dict[str, str]) -> None:
+    for beginning, step in steps.items():
+        if str(statement).startswith(beginning):
+            say(step)
+
+
+def _say(pipe: Connection, step: str, memory_id: str = "", mark: str = "") -> None:
+    pipe.send(Note(step, time.monotonic(), memory_id, mark))
+
+
+def _word(rng: random.Random, letters: int) -> str:
+    return "".join(rng.choices(ascii_lowercase, k=letters))
