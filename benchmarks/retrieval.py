@@ -1,6 +1,7 @@
 """How well search finds the right memory, on sets in a folder of your own, through the public calls.
 
-    python -m benchmarks.retrieval DIR [--json] [--embedder minilm|off] [--mode hybrid] [--set NAME]
+    python benchmarks/retrieval.py DIR [--json] [--embedder minilm|off] [--mode hybrid] [--set NAME]
+                                       [--commit HASH]
 
 DIR holds a folder a set: `corpus.jsonl` (turns: id, text, date, scope, session, speaker, role) or
 `memories.jsonl` (id, text, date, scope, kind), and `queries.jsonl` (qid, query, gold, category, scope;
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import platform
 import re
 import sys
@@ -22,11 +24,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from m3_memory.app import App
 from m3_memory.config import Settings
+from m3_memory.domains.retrieval.model import SearchMode
 from m3_memory.kernel.limits import MAX_CONTENT_CHARACTERS
 from m3_memory.kernel.ranking import Bm25, Document, TermStatistics, inverse_frequency
 from m3_memory.kernel.vocabulary import MEMORY_TYPES
@@ -58,11 +62,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Recall of memory_search on sets in a folder of your own.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--embedder", default="minilm")
-    parser.add_argument("--mode", default="hybrid")
+    parser.add_argument("--embedder", choices=("minilm", "off"), default="minilm")
+    parser.add_argument("--mode", choices=tuple(SearchMode), default=SearchMode.HYBRID)
     parser.add_argument("--set", action="append", dest="only", default=[])
+    parser.add_argument("--commit", default="", help="what the report calls the code that was measured")
     asked = parser.parse_args()
-    report: dict[str, Any] = {"machine": platform.platform(), "python": platform.python_version()}
+    options = f"--embedder {asked.embedder} --mode {asked.mode}"
+    report: dict[str, Any] = {
+        "command": f"python benchmarks/retrieval.py DIR --json {options}",
+        "machine": f"{platform.platform()}, {os.cpu_count()} processors",
+        "python": platform.python_version(),
+        "commit": asked.commit,
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
     for found in sets(asked.folder):
         if not asked.only or found.name in asked.only:
             report[found.name] = measure(found, asked.embedder, asked.mode)
@@ -98,7 +110,8 @@ def lines(path: Path) -> Iterator[Record]:
 def measure(of: Set, embedder: str, mode: str) -> dict[str, Any]:
     """Loads and asks one set; figures of ours and of plain BM25 on the same questions."""
     with tempfile.TemporaryDirectory() as folder:
-        app = App.open(Settings(home=Path(folder), embedder=embedder))  # type: ignore[arg-type]
+        home = Path(folder)
+        app = App.open(Settings(home=home) if embedder == "minilm" else Settings(home=home, embedder="off"))
         app.embedder.get(60)
         sessions = _Sessions(app)
         started = time.perf_counter()

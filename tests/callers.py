@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class Agent:
         """The same store, asked by another: fields of Caller."""
         return replace(self, caller=replace(self.caller, **changes))
 
-    def outcome(self, tool: str, arguments: dict[str, object]) -> Outcome:
+    def outcome(self, tool: str, arguments: Mapping[str, object]) -> Outcome:
         settings = Settings(home=Path("unused"))
         context = Context(self.caller, self.database, self.embedder, self.clock, settings)
         return dispatch(CATALOG, context, tool, arguments)

@@ -33,7 +33,7 @@ ROLES = (
     ("{service} resizes pictures and stores thumbnails.", "where are photos scaled down"),
     ("{service} builds the monthly reports as spreadsheets.", "what makes the Excel summaries"),
     ("{service} starts batch jobs at fixed times of the day.", "what runs recurring work on a timetable"),
-    ("{service} counts what is left in each warehouse.", "what knows how many goods are in stock"),
+    ("{service} keeps the stock level of each warehouse.", "what tracks our inventory"),
     ("{service} computes sales tax by country.", "what calculates VAT"),
 )
 

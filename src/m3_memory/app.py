@@ -9,10 +9,12 @@ import logging
 import re
 import threading
 import unicodedata
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from m3_memory.config import host_environment, is_unexpanded, make_home
 from m3_memory.context import Context
+from m3_memory.errors import StoreUnreachable
 from m3_memory.inference.source import open_embedder
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import SystemClock
@@ -107,10 +109,11 @@ class App:
         return self._places[asked]
 
     def _open_store(self) -> Database:
-        if not self.settings.database_url:
-            make_home(self.settings.home)
         durable = self.settings.durability == "full"
-        opened = open_database(self.settings.store, self.clock, durable=durable)
+        heads = self.settings.home / "postgres.head" if self.settings.database_url else None
+        with suppress(StoreUnreachable) if heads else nullcontext():
+            make_home(self.settings.home)
+        opened = open_database(self.settings.store, self.clock, durable=durable, heads=heads)
         if opened.backup_path:
             _log.warning("the store was brought up to this version; as it was before: %s", opened.backup_path)
         return opened

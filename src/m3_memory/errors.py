@@ -20,7 +20,7 @@ M3Error
 │   ├── UndoBlocked           a later event stands in the way of an undo
 │   ├── NotDispatchable       a tool that is called by its own name only
 │   └── ReadOnlyCall          a reading tool tried to write (a bug of ours)
-├── Missing
+├── Missing                   there is no such thing for this caller
 │   ├── NotFound              no such memory for this caller
 │   ├── NotCurrent            the memory is no longer current
 │   └── UnknownStore          no store of that name is declared

@@ -1,9 +1,10 @@
-"""Writes everything that is derived from the catalog, or says what is out of date.
+"""Writes everything that is derived from catalog, settings and errors, or says what is out of date.
 
     python -m m3_memory.generate [--check]
 
-Written: `src/m3_memory/generated/catalog.json`, `docs/reference/tools.md`, and one snapshot of each tool's
-list entry in `tests/snapshots/tools`. `--check` writes nothing and exits 1 if any of it is out of date.
+Written: `src/m3_memory/generated/catalog.json`, the pages of `docs/reference` (tools, settings, errors), and
+one snapshot of each tool's list entry in `tests/snapshots/tools`. `--check` writes nothing and exits 1 if any
+of it is out of date.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from m3_memory import __version__
+from m3_memory.catalog.pages import errors_page, settings_page
 from m3_memory.catalog.reference import catalog_file, reference_page
 from m3_memory.catalog.registry import Catalog
 from m3_memory.catalog.tool import list_entry
@@ -48,6 +50,8 @@ def rendered(catalog: Catalog) -> dict[str, str]:
     files = {
         "src/m3_memory/generated/catalog.json": _json(catalog_file(catalog, __version__, INSTRUCTIONS)),
         "docs/reference/tools.md": reference_page(catalog),
+        "docs/reference/settings.md": settings_page(),
+        "docs/reference/errors.md": errors_page(),
     }
     return files | {f"{SNAPSHOTS}/{tool.name}.json": _json(list_entry(tool)) for tool in catalog.tools}
 

@@ -23,6 +23,7 @@ from m3_memory.config import Settings
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import SystemClock
 from m3_memory.storage import open_database
+from m3_memory.surfaces.worker.loop import run_once
 from tests.callers import Agent
 from tests.faults.products import PROJECT, answer, open_session
 from tests.faults.vfs import FaultyDisk, killed
@@ -104,7 +105,7 @@ def payload(rng: random.Random, words: int) -> tuple[str, str]:
 
 
 def write_on(pipe: Connection, settings: Settings, seed: int, words: int) -> None:
-    """Writes memory after memory, and says when a write and its transaction begin and end."""
+    """Writes memory after memory and does what they leave for later; says when each step begins and ends."""
     say = partial(_say, pipe)
     announce_transactions(say)
     rng = random.Random(seed)
@@ -115,6 +116,7 @@ def write_on(pipe: Connection, settings: Settings, seed: int, words: int) -> Non
         written = answer(session, "memory_write", content=content, type="note")
         assert written["status"] == "created"
         say("acknowledged", written["id"], mark)
+        run_once(session.app)
 
 
 def write_and_die_before_the_answer(pipe: Connection, settings: Settings) -> None:

@@ -11,9 +11,9 @@ from typing import Any, LiteralString
 
 from m3_memory.app import App
 from m3_memory.config import HostEnvironment, Settings
+from m3_memory.domains.system.service import examine
 from m3_memory.kernel.clock import SystemClock
 from m3_memory.launch import Launch
-from m3_memory.storage import integrity, open_database
 from m3_memory.storage.sql import sql
 from m3_memory.surfaces.session import Session
 from tests.rights import without_root_rights
@@ -101,30 +101,20 @@ def session(settings: Settings, agent: str = "auditor") -> Generator[Session]:
 
 def recorded(settings: Settings, question: LiteralString) -> list[Any]:
     """What the store's tables hold, by a SELECT."""
-    database = open_database(settings.store, SystemClock())
-    try:
-        with database.read(settings.user_id) as reader:
-            return list[Any](reader.rows(sql(question)))
-    finally:
-        database.close()
+    with session(settings) as opened, opened.app.database.read(settings.user_id) as reader:
+        return list[Any](reader.rows(sql(question)))
 
 
 def noted_heads(settings: Settings) -> list[tuple[int, str]]:
     """Where every history stands, by the file beside the store."""
-    database = open_database(settings.store, SystemClock())
-    try:
-        return list(database.heads.read().values())
-    finally:
-        database.close()
+    with session(settings) as opened:
+        return list(opened.app.database.heads.read().values())
 
 
 def sound_counts(settings: Settings) -> dict[str, int]:
-    """How much the store holds, after a look at everything that must agree in it."""
-    database = open_database(settings.store, SystemClock())
-    try:
-        with database.read(settings.user_id) as reader:
-            faults = integrity.faults(reader, database.heads.read(), SystemClock().now())
-            assert faults == []
-            return integrity.counts(reader)
-    finally:
-        database.close()
+    """How much the store holds, when the doctor finds nothing wrong with it."""
+    with session(settings) as opened:
+        caller, _ = opened.app.caller_for(Launch(project=PROJECT))
+        found = examine(opened.app.context(caller))
+    assert (found.ok, found.faults) == (True, [])
+    return dict(found.counts)

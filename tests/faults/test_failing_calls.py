@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -44,6 +45,7 @@ class Failing:
     agent: Agent
     faults: list[Fault]
     has_struck: Callable[[], bool]
+    numbers: Iterator[int] = field(default_factory=count)
 
 
 @contextmanager
@@ -112,24 +114,24 @@ def _picture(agent: Agent, subject: str) -> tuple[Any, ...]:
 def _fail_everywhere(store: Failing, tool: str, faults: list[Fault]) -> int:
     """Lets the call fail at its first operation, its second, and so on until it succeeds untouched."""
     agent, at, failures = store.agent, 0, 0
-    subject = _subject(agent, tool, 0)
+    subject = _subject(agent, tool, next(store.numbers))
     while True:
         fault = faults[at % len(faults)]
         at += 1
         before = _picture(agent, subject)
         with fault.failing(at):
-            outcome = agent.outcome(tool, _arguments(tool, subject, at))
+            outcome = agent.outcome(tool, _arguments(tool, subject, next(store.numbers)))
             during = _picture(agent, subject) if outcome.error else ()
         if outcome.error is None:
             assert _picture(agent, subject) != before
             if not store.has_struck():
                 return failures
-            subject = _subject(agent, tool, at)
+            subject = _subject(agent, tool, next(store.numbers))
             continue
         failures += 1
         assert (outcome.error.code, bool(outcome.error.hint)) == (fault.code, True), outcome.text
         assert during == before == _picture(agent, subject)
-        written = agent.call("memory_write", content=f"Lantern {at} is lit", type="fact")
+        written = agent.call("memory_write", content=f"Lantern {next(store.numbers)} is lit", type="fact")
         assert written["status"] == "created"
 
 

@@ -34,19 +34,31 @@ class Death:
     is_inside: bool
 
 
-def _killed(settings: Settings, rng: random.Random, since: str) -> Death:
-    """Kills a writer at a random moment of a write, or of its transaction: `since` is where that begins."""
+# Where writers are killed: at a random moment between two steps, half of them inside a write's transaction.
+_MOMENTS = (
+    ("began", "committed"),
+    ("asked", "acknowledged"),
+    ("began", "committed"),
+    ("acknowledged", "asked"),
+)
+
+
+def _killed(settings: Settings, rng: random.Random, since: str, until: str) -> Death:
+    """Kills a writer that has acknowledged two memories, between these two steps of what it does next."""
     with child(write_on, settings, rng.getrandbits(32), WORDS) as writer:
         notes = writer.until("acknowledged", times=2)
-        notes += writer.until(since)
-        notes += writer.killed(rng.random() * _span_seconds(notes, since))
+        after_seconds = rng.random() * _span_seconds(notes, since, until)
+        if since != "acknowledged":
+            notes += writer.until("asked")
+        if since == "began":
+            notes += writer.until("began")
+        notes += writer.killed(after_seconds)
     transaction = [note.step for note in notes if note.step in ("began", "committed")]
     return Death([note for note in notes if note.memory_id], transaction[-1] == "began")
 
 
-def _span_seconds(notes: list[Note], since: str) -> float:
-    """How long the last whole write took, or its transaction."""
-    until = "acknowledged" if since == "asked" else "committed"
+def _span_seconds(notes: list[Note], since: str, until: str) -> float:
+    """How long it took the last time."""
     end = max(note.at_seconds for note in notes if note.step == until)
     return end - max(note.at_seconds for note in notes if note.step == since and note.at_seconds < end)
 
@@ -57,7 +69,7 @@ def test_a_writer_killed_at_a_random_moment_loses_nothing_acknowledged(
 ) -> None:
     seed = random.randrange(2**32)
     rng = random.Random(seed)
-    deaths = [_killed(settings, rng, "began" if number % 3 else "asked") for number in range(ROUNDS)]
+    deaths = [_killed(settings, rng, *_MOMENTS[number % len(_MOMENTS)]) for number in range(ROUNDS)]
     inside = sum(death.is_inside for death in deaths)
     with capsys.disabled():
         print(f" [seed {seed}: {inside} of {ROUNDS} writers died inside a transaction] ", end="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -42,6 +43,12 @@ def _read_only_file_and_folder(home: Path) -> None:
     _read_only_folder(home)
 
 
+def _command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command of a user who may only what the permissions of files say."""
+    command = without_root_rights([*M3, "--project", PROJECT, *arguments])
+    return subprocess.run(command, env=environment(settings), capture_output=True, text=True, check=False)
+
+
 def _assert_read_only(server: Server, memory_id: str) -> None:
     for mode in ("keyword", "vector", "hybrid"):
         assert server.found("release train", search_mode=mode) == [FACT], mode
@@ -66,6 +73,8 @@ def test_a_store_without_write_permission_is_read_and_not_written(
     protect(settings.home)
     with Server(settings, confined=True) as server:
         _assert_read_only(server, memory_id)
+    examined = _command(settings, "doctor", "--json")
+    assert (examined.returncode, json.loads(examined.stdout)["counts"]["memories"]) == (0, 1)
     settings.home.chmod(0o700)
     (settings.home / "m3.db").chmod(0o600)
     with Server(settings, confined=True) as server:
@@ -97,10 +106,7 @@ def test_a_read_only_store_with_unfinished_writes_explains_itself(home: Path) ->
         writer.killed()
     (home / "m3.db-shm").unlink()
     _read_only_file_and_folder(home)
-    command = [*M3, "--project", PROJECT, "memory", "search", note.mark]
-    done = subprocess.run(
-        without_root_rights(command), env=environment(settings), capture_output=True, text=True, check=False
-    )
+    done = _command(settings, "memory", "search", note.mark)
     assert done.returncode != 0
     assert done.stdout == ""
     assert "store_read_only" in done.stderr

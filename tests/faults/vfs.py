@@ -9,19 +9,26 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from uuid import uuid4
 
 import apsw
 
+_PREFIX = "faulty-"
+_CHECKPOINT_PAGES = 1000
+
 
 class FaultyDisk(apsw.VFS):
-    """Counts operations while armed; `struck` says whether the fault has happened."""
+    """Counts operations while armed; `struck` says whether the fault has happened.
+
+    `syncs` is how often the disk was asked to keep what it has been given.
+    """
 
     def __init__(self) -> None:
-        self.name = f"faulty-{uuid4().hex}"
+        self.name = f"{_PREFIX}{uuid4().hex}"
         super().__init__(self.name, "")
         self.count = 0
+        self.syncs = 0
         self.struck = False
         self._at = 0
         self._is_lasting = False
@@ -67,12 +74,29 @@ class _File(apsw.VFSFile):
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802
+        self._disk.syncs += 1
         self._disk.operation()
         super().xSync(flags)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.operation()
         super().xTruncate(newsize)
+
+
+def _checkpoint_in_silence(connection: apsw.Connection, name: str, pages: int) -> int:
+    if pages >= _CHECKPOINT_PAGES:
+        with suppress(apsw.Error):
+            connection.wal_checkpoint(name)
+    return apsw.SQLITE_OK
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    """After a commit SQLite lets a checkpoint fail without a word; apsw would raise what was raised in it."""
+    if connection.open_vfs.startswith(_PREFIX):
+        connection.set_wal_hook(_checkpoint_in_silence)
+
+
+apsw.connection_hooks.append(_prepare)
 
 
 def full_disk() -> None:

@@ -25,6 +25,10 @@ OWN = (
 )
 """What the reader may find: nearly the words of the canaries."""
 
+_LETTERS_ELSEWHERE = "abcdeghijk"
+_LETTERS_HERE = "nopqrstuvw"
+"""Not f: its words and others of the text cancel out in the hashing stub's few dimensions."""
+
 DAY_SECONDS = 24 * 60 * 60
 
 
@@ -132,14 +136,14 @@ class Scene:
 
     def add_foreign(self) -> None:
         """A canary in every place that the reader does not hold."""
-        for letter, (name, (place, scope)) in zip("abcdefghijk", FOREIGN.items(), strict=False):
+        for letter, (name, (place, scope)) in zip(_LETTERS_ELSEWHERE, FOREIGN.items(), strict=False):
             self.clock.advance(1)
             owner = replace(self.reader, caller=replace(place(READER), agent_id=f"zq{letter}agent"))
             self.canaries[name] = Canary(name, letter, owner, "").written(scope)
 
     def add_own(self, names: Iterable[str]) -> None:
         """Canaries in the reader's own place, current as yet, one for each name."""
-        for letter, name in zip("nopqrstuvw", names, strict=False):
+        for letter, name in zip(_LETTERS_HERE, names, strict=False):
             self.clock.advance(1)
             colleague = self.reader.who(agent_id=f"zq{letter}agent")
             self.canaries[name] = Canary(name, letter, colleague, "").written()

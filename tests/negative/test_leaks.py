@@ -16,6 +16,9 @@ from tests.negative.recipes import MOMENTS, OF_MEMORIES, READING, Call, calls
 from tests.negative.scene import FOREIGN, HIDDEN, READER, Canary, Scene
 from tests.stores import Stores
 
+LARGE = 520
+"""More memories than are scored one by one."""
+
 TIMED = frozenset({"as_of", "known_at", "variant"})
 """Arguments that may show what is not current."""
 
@@ -46,6 +49,12 @@ def without(stores: Stores, embedder: str) -> Generator[Scene]:
 
 def asked(scene: Scene, call: Call) -> Outcome:
     return scene.reader.outcome(call.tool, call.arguments)
+
+
+def found(outcome: Outcome) -> list[str]:
+    """The ids a search found, in its order."""
+    assert outcome.structured is not None
+    return [hit["id"] for hit in outcome.structured["hits"]]
 
 
 def every_call(canary: Canary) -> Iterator[Call]:
@@ -106,6 +115,23 @@ def test_nothing_of_a_memory_of_another_place_shows(scene: Scene, without: Scene
                 canary.name,
                 call,
             )
+
+
+def test_other_places_change_nothing_that_a_large_store_finds(stores: Stores) -> None:
+    """Issue 2, point 3. Case B32, where words choose candidates before they are scored."""
+    with closing(Scene(stores.fresh(), embedder_named("off"))) as scene:
+        for number in range(LARGE):
+            content = f"the passphrase of door {number} is {'plum' if number % 7 else 'damson'}"
+            scene.reader.call("memory_write", content=content, type="fact")
+        queries = ("zqaword", "zqaword passphrase", "zqaword passphrase damson", "passphrase plum", "door 17")
+        calls = [Call("memory_search", {"query": query, "k": 20}, plain=False) for query in queries]
+        before = [found(asked(scene, call)) for call in calls]
+        scene.add_foreign()
+        assert [found(asked(scene, call)) for call in calls] == before
+        assert [bool(ids) for ids in before] == [False, True, True, True, True]
+        canary = scene.canaries["of another conversation's session"]
+        query = {"query": f"{canary.word} passphrase", "k": 1}
+        assert found(canary.owner.outcome("memory_search", query)) == [canary.id]
 
 
 def test_the_owner_finds_it_with_the_same_calls(scene: Scene) -> None:
@@ -169,8 +195,8 @@ def test_the_past_of_what_is_not_current_is_shown_to_who_asks_for_it(scene: Scen
             scene.reader.call("memory_get", id=canary.id, **arguments)["memory"]["content"] == canary.content
         )
         for mode in ("keyword", "vector", "hybrid"):
-            found = scene.reader.call("memory_search", query=canary.word, search_mode=mode, k=1, **arguments)
-            assert [hit["id"] for hit in found["hits"]] == [canary.id], (name, mode)
+            answer = scene.reader.call("memory_search", query=canary.word, search_mode=mode, k=1, **arguments)
+            assert [hit["id"] for hit in answer["hits"]] == [canary.id], (name, mode)
 
 
 def test_rejected_text_is_shown_at_no_moment(scene: Scene) -> None:

@@ -39,8 +39,11 @@ def _who(call: Call) -> Outcome:
 
 
 def _wait(call: Call) -> Outcome:
-    """Waits until the test has opened the named pipe, then until it closes it."""
-    Path(call.arguments["pipe"]).read_bytes()
+    """Says that it runs, then waits for one byte from its named pipe."""
+    if started := call.arguments.get("started"):
+        Path(started).write_bytes(b"!")
+    with Path(call.arguments["pipe"]).open("rb", buffering=0) as pipe:
+        pipe.read(1)
     cancelled = call.cancelled()
     if log := call.arguments.get("log"):
         with Path(log).open("a", encoding="utf-8") as file:
@@ -50,7 +53,9 @@ def _wait(call: Call) -> Outcome:
 
 def _release(call: Call) -> Outcome:
     """Lets a call of `wait` go on; never waits for one that is not there."""
-    os.close(os.open(call.arguments["pipe"], os.O_RDWR))
+    pipe = os.open(call.arguments["pipe"], os.O_RDWR)
+    os.write(pipe, b"!")
+    os.close(pipe)
     return _answer({"released": True})
 
 

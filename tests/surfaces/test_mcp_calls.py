@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.surfaces.mcp_held import Held
 from tests.surfaces.mcp_wire import Message, Wire, call, modern, modern_call, notification, request
 
 INVALID, BAD_PARAMS = -32600, -32602
@@ -175,54 +175,11 @@ def test_56_a_progress_token_of_any_kind_does_no_harm(wire: Wire, token: Any) ->
     assert wire.is_silent()
 
 
-class Held:
-    """Calls of the tool `wait`, each held by a named pipe until the test lets it go."""
-
-    def __init__(self, wire: Wire, folder: Path) -> None:
-        self.wire = wire
-        self.log = folder / "log"
-        self._folder = folder
-        self._held: dict[Any, int] = {}
-
-    def pipe(self, request_id: Any) -> Path:
-        """The named pipe of a call."""
-        return self._folder / f"pipe-{request_id}"
-
-    def send(self, request_id: Any, build: Any = call) -> None:
-        """Sends a call, whether or not it gets a thread."""
-        os.mkfifo(self.pipe(request_id))
-        arguments = {"pipe": str(self.pipe(request_id)), "log": str(self.log), "mark": str(request_id)}
-        self.wire.send(build("wait", arguments, request_id))
-
-    def start(self, request_id: Any, build: Any = call) -> None:
-        """Sends a call and returns once it runs."""
-        self.send(request_id, build)
-        self.meet(request_id)
-
-    def meet(self, request_id: Any) -> None:
-        """Waits until a sent call runs."""
-        self._held[request_id] = os.open(self.pipe(request_id), os.O_WRONLY)
-
-    def runs(self, request_id: Any) -> bool:
-        """Whether a call nobody has met waits at its pipe."""
-        try:
-            os.close(os.open(self.pipe(request_id), os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:
-            return False
-        return True
-
-    def release(self, request_id: Any) -> None:
-        """Lets a running call come to its end."""
-        os.close(self._held.pop(request_id))
-
-    def ended(self) -> list[str]:
-        """What the calls that ran noted, in the order of their ends."""
-        return self.log.read_text(encoding="utf-8").splitlines()
-
-
 @pytest.fixture
-def held(wire: Wire, tmp_path: Path) -> Held:
-    return Held(wire, tmp_path)
+def held(wire: Wire, tmp_path: Path) -> Iterator[Held]:
+    held = Held(wire, tmp_path)
+    yield held
+    held.close()
 
 
 @pytest.mark.parametrize("build", [call, modern_call])

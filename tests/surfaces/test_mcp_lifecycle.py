@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.surfaces.mcp_held import Held
 from tests.surfaces.mcp_wire import ECHO, Wire, call, modern, modern_call, request
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -20,14 +21,6 @@ END_SECONDS = 10.0
 
 def ended(wire: Wire) -> int:
     return wire.process.wait(END_SECONDS)
-
-
-def held_call(wire: Wire, folder: Path) -> int:
-    """Starts a call that runs until the returned descriptor is closed."""
-    pipe = folder / "pipe"
-    os.mkfifo(pipe)
-    wire.send(call("wait", {"pipe": str(pipe), "log": str(folder / "log")}))
-    return os.open(pipe, os.O_WRONLY)
 
 
 @pytest.mark.parametrize(
@@ -47,23 +40,26 @@ def test_66_a_running_call_may_finish_and_the_session_is_closed_after_it(tmp_pat
     note = tmp_path / "note"
     with Wire(env=os.environ | {"ECHO_NOTE": str(note)}) as wire:
         wire.open()
-        running = held_call(wire, tmp_path)
+        held = Held(wire, tmp_path)
+        held.start(1)
         assert wire.process.stdin is not None
         wire.process.stdin.close()
-        os.close(running)
+        held.release(1)
         assert [message["result"]["structuredContent"] for message in wire.rest()] == [{"cancelled": False}]
         assert ended(wire) == 0
+    held.close()
     assert note.read_text(encoding="utf-8") == "closed"
 
 
 def test_66_a_call_that_does_not_end_holds_nobody_up(tmp_path: Path) -> None:
     with Wire() as wire:
         wire.open()
-        running = held_call(wire, tmp_path)
+        held = Held(wire, tmp_path)
+        held.start(1)
         assert wire.process.stdin is not None
         wire.process.stdin.close()
         assert ended(wire) == 0
-        os.close(running)
+    held.close()
 
 
 @pytest.mark.parametrize("number", SIGNALS)

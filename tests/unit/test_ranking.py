@@ -1,65 +1,104 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from m3_memory.kernel.ranking import Bm25, TermStatistics, best_first, inverse_frequency
+from m3_memory.kernel.ranking import (
+    PASSAGE_TOKENS,
+    Bm25,
+    TermStatistics,
+    best_first,
+    bm25_for,
+    document,
+    inverse_frequency,
+    passages,
+)
 
 KNOWN = TermStatistics(
     documents=100, average_length=4.0, documents_with={"rare": 1, "common": 90, "every": 100}
 )
-WORDS = ["rare", "common", "every", "unseen", "other"]
-documents = st.lists(st.sampled_from(WORDS), min_size=1, max_size=20)
+TERMS = ["rare", "common", "every"]
+WORDS = [*TERMS, "unseen", "other"]
+documents = st.lists(st.sampled_from(WORDS), min_size=1, max_size=PASSAGE_TOKENS)
+
+
+def _score(tokens: Sequence[str], terms: Sequence[str], known: TermStatistics = KNOWN) -> float:
+    return bm25_for(terms, known).score(document(tokens, frozenset(terms)))
 
 
 def test_a_score_worked_by_hand() -> None:
-    """A rare word once in a document of average length: idf times (k1 + 1) / (1 + k1), which is idf."""
-    assert Bm25(k1=1.2, b=0.75).score(["rare", "a", "b", "c"], ["rare"], KNOWN) == pytest.approx(
-        math.log(1 + 99.5 / 1.5)
-    )
+    """The only term, once, in a document of average length: 1 of 1 + k1."""
+    assert Bm25({"rare": 1.0}, 4.0, k1=1.2, b=0.75).score(
+        document(["rare", "a", "b", "c"], frozenset({"rare"}))
+    ) == pytest.approx(1 / 2.2)
+
+
+def test_an_inverse_frequency_worked_by_hand() -> None:
+    assert inverse_frequency("rare", KNOWN) == pytest.approx(math.log(1 + 99.5 / 1.5))
 
 
 @given(documents)
-def test_tokens_and_their_counts_score_the_same(tokens: list[str]) -> None:
-    bm25 = Bm25()
-    assert bm25.score(tokens, WORDS, KNOWN) == bm25.score(Counter(tokens), WORDS, KNOWN)
-    assert bm25.score(tokens, WORDS, KNOWN) == bm25.score(dict(Counter(tokens)), WORDS, KNOWN)
+def test_a_score_lies_between_nothing_and_one(tokens: list[str]) -> None:
+    score = _score(tokens, TERMS)
+    assert (score > 0) == bool(set(tokens) & set(TERMS))
+    assert score < 1
 
 
 @given(documents)
-def test_a_score_lies_between_nothing_and_its_bound(tokens: list[str]) -> None:
-    terms = ["rare", "common", "every"]
-    score = Bm25().score(tokens, terms, KNOWN)
-    assert (score > 0) == bool(set(tokens) & set(terms))
-    assert score < Bm25().most(terms, KNOWN)
+def test_what_is_kept_of_a_document_is_its_length_and_its_terms(tokens: list[str]) -> None:
+    found = document(tokens, frozenset(TERMS))
+    assert found.length == len(tokens)
+    assert found.held == set(tokens) & set(TERMS)
+    assert [counts for _, counts in found.passages] == [
+        {term: tokens.count(term) for term in found.held} for _ in found.passages
+    ]
 
 
 def test_a_rare_word_counts_more_than_a_common_one_and_even_that_counts() -> None:
-    rare, common, every = (inverse_frequency(term, KNOWN) for term in ("rare", "common", "every"))
+    rare, common, every = (inverse_frequency(term, KNOWN) for term in TERMS)
     assert rare > common > every > 0
+    assert _score(["rare", "other"], TERMS) > _score(["common", "other"], TERMS) > 0
 
 
 def test_repetition_counts_and_ever_less() -> None:
     once, twice, thrice = (
-        Bm25(b=0.0).score(["rare"] * count + ["other"] * (3 - count), ["rare"], KNOWN) for count in (1, 2, 3)
+        _score(["rare"] * count + ["other"] * (3 - count), ["rare"]) for count in (1, 2, 3)
     )
     assert once < twice < thrice
     assert thrice - twice < twice - once
 
 
 def test_a_longer_document_scores_lower_unless_length_does_not_count() -> None:
-    short, long = ["rare"], ["rare", *["other"] * 30]
-    assert Bm25().score(short, ["rare"], KNOWN) > Bm25().score(long, ["rare"], KNOWN)
-    assert Bm25(b=0.0).score(short, ["rare"], KNOWN) == Bm25(b=0.0).score(long, ["rare"], KNOWN)
+    short, long = (
+        document(["rare", *["other"] * more], frozenset({"rare"})) for more in (0, PASSAGE_TOKENS // 2)
+    )
+    assert Bm25({"rare": 1.0}, 4.0).score(short) > Bm25({"rare": 1.0}, 4.0).score(long)
+    assert Bm25({"rare": 1.0}, 4.0, b=0.0).score(short) == Bm25({"rare": 1.0}, 4.0, b=0.0).score(long)
+
+
+def test_a_long_document_is_as_good_as_its_best_passage() -> None:
+    other = ["other"] * PASSAGE_TOKENS
+    good = ["rare", "common", *["other"] * (PASSAGE_TOKENS - 2)]
+    assert passages(len(good) * 3) == 3
+    assert _score([*other, *good, *other], TERMS) == _score(good, TERMS)
+    apart = [*good[1:], "other", *other, "rare", *other[1:]]
+    assert _score(apart, TERMS) < _score(good, TERMS)
+
+
+@given(st.integers(0, 100 * PASSAGE_TOKENS))
+def test_passages_are_about_as_long_as_they_should_be(length: int) -> None:
+    count = passages(length)
+    assert count >= 1
+    assert length / count <= 1.5 * PASSAGE_TOKENS
 
 
 def test_counts_that_lag_behind_the_store_give_a_score_all_the_same() -> None:
     lagging = TermStatistics(documents=0, average_length=0.0, documents_with={"rare": 7})
-    assert 0 < Bm25().score(["rare"], ["rare"], lagging) < math.inf
+    assert 0 < _score(["rare"], ["rare"], lagging) < 1
 
 
 def test_equal_scores_are_ordered_by_id() -> None:

@@ -23,12 +23,14 @@ CANDIDATES = 100
 COMMON_SHARE = 0.1
 """A word that more than this share of documents holds does not choose candidates by itself."""
 
-POSTINGS = 50_000
+POSTINGS = 20_000
 """Entries of the word index that choosing candidates may touch, the rarest words first."""
 
 
 def documents(reader: Reader, items: Sequence[int], terms: Sequence[str]) -> dict[int, Document]:
     """Items as these terms see them, from their kept tokens without the audience that stands first."""
+    if not items:
+        return {}
     found = reader.rows(sql("SELECT item, tokens FROM search_documents WHERE") + any_of("item", tuple(items)))
     wanted = frozenset(terms)
     return {number(item): document(text(tokens).split(" ")[1:], wanted) for item, tokens in found}
@@ -45,18 +47,19 @@ def worded(reader: Reader, view: View, terms: Sequence[str]) -> tuple[dict[int, 
         everything = documents(reader, [number(row[0]) for row in shown], terms)
         return everything, _counted(everything.values())
     known = reader.dialect.term_statistics(reader, view, terms)
-    chosen = selective(terms, known)
-    return documents(reader, reader.dialect.text_candidates(reader, view, chosen, CANDIDATES), terms), known
+    return documents(reader, _chosen(reader, view, terms, known), terms), known
+
+
+def rarest_first(terms: Sequence[str], known: TermStatistics) -> list[str]:
+    """The terms that any document holds, by how much they tell."""
+    held = (term for term in terms if known.documents_with.get(term))
+    return sorted(held, key=lambda term: (-inverse_frequency(term, known), term))
 
 
 def selective(terms: Sequence[str], known: TermStatistics) -> list[str]:
     """The terms that choose candidates: rarest first within the postings allowed, common ones only alone."""
-    rarest = sorted(
-        (term for term in terms if known.documents_with.get(term)),
-        key=lambda term: (-inverse_frequency(term, known), term),
-    )
     chosen, spent = list[str](), 0
-    for term in rarest:
+    for term in rarest_first(terms, known):
         holding = known.documents_with[term]
         common = holding > COMMON_SHARE * known.documents or spent + holding > POSTINGS
         if chosen and common:
@@ -64,6 +67,17 @@ def selective(terms: Sequence[str], known: TermStatistics) -> list[str]:
         chosen.append(term)
         spent += holding
     return chosen
+
+
+def _chosen(reader: Reader, view: View, terms: Sequence[str], known: TermStatistics) -> list[int]:
+    """Items that hold the selective terms. If those stand in no visible row, the next rarest one chooses."""
+    chosen = selective(terms, known)
+    found = reader.dialect.text_candidates(reader, view, chosen, CANDIDATES)
+    for term in rarest_first(terms, known)[len(chosen) :]:
+        if found:
+            break
+        found = reader.dialect.text_candidates(reader, view, [term], CANDIDATES)
+    return found
 
 
 def _counted(found: Collection[Document]) -> TermStatistics:

@@ -1,17 +1,26 @@
-"""Database, Reader, Writer: what the rest of the product may ask of a store."""
+"""Store, Reader, Writer: what a call may ask of a store; Database: what who opened it may ask besides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from m3_memory.storage.dialect import Dialect
     from m3_memory.storage.heads import HeadFile
     from m3_memory.storage.sql import Row, Sql
+
+BUSY_SECONDS = 10.0
+"""The longest anybody waits for other writers."""
+
+
+def unlimited() -> float:
+    """The seconds left to who may take as long as it takes."""
+    return math.inf
 
 
 class Reader(Protocol):
@@ -19,6 +28,11 @@ class Reader(Protocol):
 
     @property
     def dialect(self) -> Dialect: ...
+
+    @property
+    def user_id(self) -> str:
+        """Whose transaction this is."""
+        ...
 
     @property
     def now(self) -> str:
@@ -60,30 +74,32 @@ class Writer(Reader, Protocol):
         """Runs a statement; returns how many rows it changed."""
         ...
 
-    def execute_many(self, text: str, rows: Iterable[Row]) -> None:
-        """Runs one statement text for each row of values."""
-        ...
-
     def insert(self, statement: Sql) -> int:
         """Runs an INSERT … RETURNING of one whole number and returns that number."""
         ...
 
-    def after_commit(self, action: Callable[[], None]) -> None:
-        """Runs the action once this transaction is durable; never if it is rolled back."""
-        ...
 
-
-class Database(Protocol):
-    """A store. Transactions are short, and no model is called inside one."""
+class Store(Protocol):
+    """A store as one call sees it. Transactions are short, and no model is called inside one."""
 
     @property
     def dialect(self) -> Dialect: ...
 
-    def read(self, user_id: str) -> AbstractContextManager[Reader]:
-        """Opens a read transaction for a caller of this user; takes no lock that a writer could wait for."""
+    @property
+    def heads(self) -> HeadFile:
+        """The file that notes where each owner's history stood when last written to."""
         ...
 
-    def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
+    def read(
+        self, user_id: str, seconds_left: Callable[[], float] = unlimited
+    ) -> AbstractContextManager[Reader]:
+        """Opens a read transaction for a caller of this user; takes no lock that a writer could wait for.
+
+        A statement that still runs when no seconds are left is stopped: it raises DeadlinePassed.
+        """
+        ...
+
+    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
         """Opens the one write transaction of this owner; commits at the end, rolls back on any error.
 
         Raises StoreBusy when the lock stays taken for `timeout_seconds`, StoreReadOnly, StoreFull,
@@ -91,16 +107,15 @@ class Database(Protocol):
         """
         ...
 
+
+class Database(Store, Protocol):
+    """A store as who opened it sees it."""
+
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         """Yields whether this block alone, of all processes, now does what the name says; never waits.
 
-        False too where such a lock can't be made. It ends with the block, and with the process.
+        It ends with the block, and with the process. Raises StoreReadOnly where no such lock can be made.
         """
-        ...
-
-    @property
-    def heads(self) -> HeadFile:
-        """The file that notes where each owner's history stood when last written to."""
         ...
 
     @property

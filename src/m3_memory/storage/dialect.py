@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from m3_memory.kernel.ranking import TermStatistics
+from m3_memory.storage.sql import any_of, sql
+from m3_memory.storage.transaction import number
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from m3_memory.errors import M3Error
-    from m3_memory.kernel.ranking import TermStatistics
     from m3_memory.storage.database import Reader
     from m3_memory.storage.predicates import View
-    from m3_memory.storage.sql import Sql, Value
+    from m3_memory.storage.sql import Value
+
+COUNTED_DOCUMENTS = 20_000
+"""Up to so many documents a term is counted; one of more is taken to be in a tenth of all at the least."""
 
 
 class Dialect(Protocol):
     """One engine, answering in our words. A ninth question needs a decision record."""
 
-    def bind(self, text: str) -> str:
-        """The statement text with this driver's parameter marks."""
-        ...
-
-    def begin(self, owner: int | None) -> tuple[Sql, ...]:
-        """What opens a transaction: reading for None, else the one writing transaction of this owner."""
-        ...
-
     def text_candidates(self, reader: Reader, view: View, terms: Sequence[str], limit: int) -> list[int]:
-        """Visible items that hold any of the terms, the best `limit` of them; in no promised order."""
+        """Visible items that hold any of the terms, the best `limit` of them, best first.
+
+        Best are those whose terms weigh most together, the newest of equals; a term weighs more the fewer
+        of the items found hold it. So no row out of sight has a say, and both engines choose the same.
+        """
         ...
 
     def vector_candidates(
@@ -41,7 +44,10 @@ class Dialect(Protocol):
         ...
 
     def term_statistics(self, reader: Reader, view: View, terms: Sequence[str]) -> TermStatistics:
-        """How many documents there are, their average length, and how many hold each term."""
+        """How many documents the view's audiences have, their average length, and how many hold each term.
+
+        What other audiences hold changes nothing in it.
+        """
         ...
 
     def classify(self, error: Exception) -> M3Error | None:
@@ -62,3 +68,26 @@ class Dialect(Protocol):
         Raises Refused where the engine's own tools are to be used, and OSError.
         """
         ...
+
+
+def statistics(reader: Reader, audiences: Sequence[int], holding: Mapping[str, int]) -> TermStatistics:
+    """What is known of terms in these audiences; `holding` says how many of their documents hold each."""
+    kept = reader.rows(
+        sql("SELECT documents, tokens FROM search_totals WHERE") + any_of("audience", audiences)
+    )
+    documents = sum(number(row[0]) for row in kept)
+    tokens = sum(number(row[1]) for row in kept)
+    common = documents // 10
+    counts = {
+        term: max(count, common) if count >= COUNTED_DOCUMENTS else count for term, count in holding.items()
+    }
+    return TermStatistics(
+        documents,
+        tokens / documents if documents else 0.0,
+        {term: count for term, count in counts.items() if count},
+    )
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts as one value: a JSON list, which both engines take apart again."""
+    return json.dumps(texts, ensure_ascii=False)

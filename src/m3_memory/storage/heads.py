@@ -14,18 +14,24 @@ if TYPE_CHECKING:
     from m3_memory.storage.transaction import Transaction
 
 
+WAIT_SECONDS = 0.5
+"""The longest a commit waits for others that note theirs; what it leaves out, its owner's next one notes."""
+
+
 class HeadFile:
     """One JSON object: `origin/user` to the latest [sequence, hash] any process saw committed.
 
-    It tells truncation of the history from an untouched one. Where it can't be written the store works on;
-    `m3 doctor` says so.
+    It tells truncation of the history from an untouched one. Where it can't be written the store works on.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
 
     def note(self, transaction: Transaction) -> None:
-        """Notes the head this committed transaction left, unless a later one stands there."""
+        """Notes the head this committed transaction left, unless a later one stands there.
+
+        Leaves it to the owner's next commit where the file stays locked.
+        """
         head = transaction.head
         if head is None or self.path is None:
             return
@@ -46,11 +52,12 @@ def _read(path: Path) -> dict[str, tuple[int, str]]:
 
 
 def _advance(path: Path, name: str, sequence: int, digest: str) -> None:
-    with file_lock(path.with_name(f"{path.name}.lock"), wait=True) as held:
-        heads = _read(path)
+    with file_lock(path.with_name(f"{path.name}.lock"), WAIT_SECONDS) as held:
+        heads = _read(path) if held else {}
         if not held or heads.get(name, (0, ""))[0] >= sequence:
             return
         heads[name] = (sequence, digest)
         beside = path.with_name(f"{path.name}.new")
+        beside.touch(0o600)
         beside.write_text(json.dumps(heads), encoding="utf-8")
         beside.replace(path)

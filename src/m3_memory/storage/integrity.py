@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, LiteralString
 
 from m3_memory.kernel.clock import seconds_between
-from m3_memory.storage import history
-from m3_memory.storage.sql import sql
+from m3_memory.storage import history, queue
+from m3_memory.storage.predicates import is_open
+from m3_memory.storage.sql import Sql, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
@@ -86,53 +87,56 @@ class Fault:
 
 
 def faults(reader: Reader, heads: Mapping[str, tuple[int, str]], clock_now: str) -> list[Fault]:
-    """Everything in the store that does not agree with the rest; empty for a sound store.
+    """What in the store does not agree with the rest; empty for a sound store.
 
-    `heads` are the heads of histories noted beside the store, by `origin/user`.
+    Rows, indexes and files are looked at whole, and no row is named; of histories and clocks, the user's own
+    alone. `heads` are the heads noted beside the store, by `origin/user`; they are to be read before the
+    transaction begins, since a commit in between moves them on.
     """
     found = [Fault("file", damage) for damage in reader.dialect.damage(reader)]
     for part, what, counted in _COUNTED:
         row = reader.row(sql(counted))
         if row and number(row[0]):
             found.append(Fault(part, f"{row[0]} {what}"))
-    return found + _broken_chains(reader, heads) + _early_store_times(reader, clock_now)
+    return found + _broken_chain(reader, heads) + _early_store_time(reader, clock_now)
 
 
 def counts(reader: Reader) -> dict[str, int]:
-    """How much the store holds: memories, versions, open beliefs, vectors, events, and jobs by state."""
-    tables: dict[str, LiteralString] = {
-        "memories": "SELECT count(DISTINCT memory_id) FROM memory_items",
-        "versions": "SELECT count(*) FROM memory_items",
-        "open_beliefs": "SELECT count(*) FROM memory_validity"
-        " WHERE recorded_to = '9999-12-31T23:59:59.999999Z'",
-        "vectors": "SELECT count(*) FROM memory_embeddings",
-        "without_vectors": "SELECT count(*) FROM memory_items AS i"
-        " JOIN memory_validity AS v ON v.item = i.item"
-        " AND v.recorded_to = '9999-12-31T23:59:59.999999Z' WHERE i.embed = 1"
-        " AND NOT EXISTS (SELECT 1 FROM memory_embeddings AS e WHERE e.item = i.item)",
-        "events": "SELECT count(*) FROM memory_history",
-        "jobs_waiting": "SELECT count(*) FROM jobs WHERE state <> 'dead'",
-        "jobs_dead": "SELECT count(*) FROM jobs WHERE state = 'dead'",
+    """How much the reader's user has: memories, versions, open beliefs, vectors, events, jobs by state."""
+    owner = sql("(SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
+    theirs = sql("(SELECT * FROM memory_items WHERE owner =") + owner + sql(") AS i")
+    believed = theirs + sql("JOIN memory_validity AS v ON v.item = i.item AND") + is_open("v")
+    tables: dict[str, Sql] = {
+        "memories": sql("SELECT count(DISTINCT i.memory_id) FROM") + theirs,
+        "versions": sql("SELECT count(*) FROM") + theirs,
+        "open_beliefs": sql("SELECT count(*) FROM") + believed,
+        "vectors": sql("SELECT count(*) FROM") + theirs + sql("JOIN memory_embeddings AS e ON e.item = i.item"),
+        "without_vectors": sql("SELECT count(*) FROM")
+        + believed
+        + sql(
+            "WHERE i.embed = 1"
+            " AND NOT EXISTS (SELECT 1 FROM memory_embeddings AS e WHERE e.item = i.item)"
+        ),
+        "events": sql("SELECT count(*) FROM memory_history WHERE owner =") + owner,
     }
     found: dict[str, int] = {}
     for name, counted in tables.items():
-        row = reader.row(sql(counted))
+        row = reader.row(counted)
         found[name] = number(row[0]) if row else 0
-    return found
+    jobs = queue.counts(reader)
+    return found | {"jobs_waiting": jobs["waiting"] + jobs["running"], "jobs_dead": jobs["dead"]}
 
 
-def _broken_chains(reader: Reader, heads: Mapping[str, tuple[int, str]]) -> list[Fault]:
-    found: list[Fault] = []
-    for owner, user_id in reader.rows(sql("SELECT owner, user_id FROM owners ORDER BY owner")):
-        broken = history.verify(reader, number(owner), heads.get(f"{reader.origin}/{text(user_id)}"))
-        if broken:
-            found.append(Fault("history", f"of {user_id}, at event {broken.sequence}: {broken.reason}"))
-    return found
+def _broken_chain(reader: Reader, heads: Mapping[str, tuple[int, str]]) -> list[Fault]:
+    head = heads.get(f"{reader.origin}/{reader.user_id}")
+    row = reader.row(sql("SELECT owner FROM owners WHERE user_id = ?", reader.user_id))
+    broken = history.verify(reader, number(row[0]) if row else 0, head)
+    return [Fault("history", f"at event {broken.sequence}: {broken.reason}")] if broken else []
 
 
-def _early_store_times(reader: Reader, clock_now: str) -> list[Fault]:
-    row = reader.row(sql("SELECT max(last_store_time) FROM owners"))
-    ahead = seconds_between(clock_now, text(row[0])) if row and row[0] is not None else 0.0
+def _early_store_time(reader: Reader, clock_now: str) -> list[Fault]:
+    row = reader.row(sql("SELECT last_store_time FROM owners WHERE user_id = ?", reader.user_id))
+    ahead = seconds_between(clock_now, text(row[0])) if row else 0.0
     if ahead <= CLOCK_TOLERANCE_SECONDS:
         return []
     return [Fault("clock", f"the last store time is {ahead:.0f} seconds ahead of the clock")]

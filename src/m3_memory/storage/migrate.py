@@ -16,13 +16,17 @@ from uuid import uuid4
 
 from m3_memory.errors import StoreDamaged, StoreTooNew
 from m3_memory.storage.sql import Row, Sql, sql
-from m3_memory.storage.transaction import number
+from m3_memory.storage.transaction import PUT_BACK, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OLDEST_CODE_VERSION = 3
-"""The oldest schema version whose code may open a store that this code wrote."""
+"""The oldest schema version whose code may open a store that this code wrote.
+
+Whoever makes the code enforce more than the schema does (tombstones, trust) raises it with the migration that
+brings the rows: older code would open the store and let through what the newer refuses.
+"""
 
 _NAME = re.compile(r"(\d{4})_([a-z_]+)(?:\.(sqlite|postgres))?\.sql")
 _TYPE_WORD = re.compile(r"\b(SERIAL_KEY|WHOLE|FLOAT|BYTES|TOKEN)\b")
@@ -91,7 +95,7 @@ def stored_version(connection: Migrating, schema: Schema) -> int:
         return 0
     found = connection.rows(sql("SELECT schema_version, oldest_code_version FROM stores"))
     if not found:
-        raise StoreDamaged("the store has no record of itself", "restore a backup: m3 restore PATH")
+        raise StoreDamaged("the store has no record of itself", PUT_BACK)
     if number(found[0][1]) > schema.version:
         raise StoreTooNew(
             f"the store has schema {found[0][0]} and this version of m3-memory understands up to"
@@ -135,7 +139,7 @@ def _compare_checksums(connection: Migrating, schema: Schema) -> None:
         if known.get(number(applied), checksum) != checksum:
             raise StoreDamaged(
                 f"migration {applied} ({name}) was applied in another form than this version ships",
-                "use the version of m3-memory that made this store, or restore a backup",
+                "use the version of m3-memory that made this store, or put a backup in its place",
             )
 
 

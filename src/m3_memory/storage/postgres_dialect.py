@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 import struct
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -13,23 +10,18 @@ from psycopg.conninfo import conninfo_to_dict
 
 from m3_memory import errors
 from m3_memory.kernel.analyser import audience_token
-from m3_memory.kernel.ranking import TermStatistics
-from m3_memory.storage.predicates import View, visible
-from m3_memory.storage.sql import Sql, any_of, join, sql
-from m3_memory.storage.transaction import number, real, text
+from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
+from m3_memory.storage.predicates import View, audience_numbers, visible
+from m3_memory.storage.sql import join, sql
+from m3_memory.storage.transaction import number, real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from m3_memory.errors import M3Error
+    from m3_memory.kernel.ranking import TermStatistics
     from m3_memory.storage.database import Reader
-
-COUNTED_ROWS = 10_000
-"""Up to so many documents a term is counted; beyond, the planner's estimate has to do."""
-
-_MARK = re.compile(r"'(?:[^']|'')*'|\?|%")
-_REPLACED = {"?": "%s", "%": "%%"}
 
 _BUSY = (errors.StoreBusy, "another writer holds the store", "try again; nothing was stored")
 _GONE = (
@@ -83,20 +75,11 @@ class PostgresDialect:
         self.place = _place(url)
         self.version = "PostgreSQL"
 
-    def bind(self, text: str) -> str:
-        return _bound(text)
-
-    def begin(self, owner: int | None) -> tuple[Sql, ...]:
-        if owner is None:
-            return (sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),)
-        return (sql("BEGIN ISOLATION LEVEL READ COMMITTED"), sql("SELECT pg_advisory_xact_lock(?)", owner))
-
     def text_candidates(self, reader: Reader, view: View, terms: Sequence[str], limit: int) -> list[int]:
-        held = reader.rows(sql("SELECT audience FROM audiences WHERE") + any_of("name", view.audiences))
+        held = audience_numbers(reader, view)
         if not held or not terms:
             return []
-        audiences = [audience_token(number(row[0])) for row in held]
-        wanted = f"({_either(audiences)}) & ({_either(terms)})"
+        wanted = f"({_tokens(held)}) & ({' | '.join(map(_lexeme, terms))})"
         flags = join(", ", (sql("document.terms @@ ?::tsquery", _lexeme(term)) for term in terms))
         found = reader.rows(
             sql("WITH found AS MATERIALIZED (SELECT visible.item, ARRAY[")
@@ -132,16 +115,19 @@ class PostgresDialect:
         return f"[{','.join(map(repr, numbers))}]"
 
     def term_statistics(self, reader: Reader, view: View, terms: Sequence[str]) -> TermStatistics:
-        totals = reader.rows(
-            sql("SELECT coalesce(sum(documents), 0), coalesce(sum(tokens), 0) FROM search_totals")
+        held = audience_numbers(reader, view)
+        counted = reader.rows(
+            sql(
+                "SELECT (SELECT count(*) FROM (SELECT 1 FROM search_documents"
+                " WHERE terms @@ asked.query::tsquery LIMIT ?) AS counted)"
+                " FROM json_array_elements_text(?::json) WITH ORDINALITY AS asked (query, place)"
+                " ORDER BY place",
+                COUNTED_DOCUMENTS,
+                listed([f"({_tokens(held)}) & {_lexeme(term)}" for term in terms] if held else []),
+            )
         )
-        documents, tokens = number(totals[0][0]), number(totals[0][1])
-        counted = reader.rows(sql("SELECT 0") + join("", map(_bounded_count, terms)))[0][1:]
-        holding = {term: number(count) for term, count in zip(terms, counted, strict=True) if count}
-        for term, count in holding.items():
-            if count >= COUNTED_ROWS:
-                holding[term] = min(documents, max(count, _estimated(reader, term)))
-        return TermStatistics(documents, tokens / documents if documents else 0.0, holding)
+        holding = {term: number(row[0]) for term, row in zip(terms, counted, strict=False)}
+        return statistics(reader, held, holding)
 
     def classify(self, error: Exception) -> M3Error | None:
         if not isinstance(error, psycopg.Error):
@@ -184,17 +170,12 @@ class PostgresDialect:
 _RANKED = sql(
     # A word counts more the fewer of the rows found hold it; sums are rounded so that their order of
     # addition decides nothing.
-    "weights AS (SELECT place, ln(1 + (SELECT count(*) FROM found) / count(*)::float8) AS weight"
+    "weights AS (SELECT place, ln(1 + sum(count(*)) OVER () / count(*)::float8) AS weight"
     " FROM found CROSS JOIN unnest(flags) WITH ORDINALITY AS flag (holds, place) WHERE holds GROUP BY place)"
     " SELECT found.item FROM found CROSS JOIN unnest(flags) WITH ORDINALITY AS flag (holds, place)"
     " JOIN weights ON weights.place = flag.place WHERE holds GROUP BY found.item"
     " ORDER BY round(sum(weights.weight)::numeric, 9) DESC, found.item DESC"
 )
-
-
-@lru_cache(1024)
-def _bound(text: str) -> str:
-    return _MARK.sub(lambda found: _REPLACED.get(found[0], found[0].replace("%", "%%")), text)
 
 
 def _place(url: str) -> str:
@@ -216,21 +197,5 @@ def _lexeme(term: str) -> str:
     return f"'{escaped}'"
 
 
-def _either(terms: Sequence[str]) -> str:
-    return " | ".join(map(_lexeme, terms))
-
-
-def _bounded_count(term: str) -> Sql:
-    return sql(
-        ", (SELECT count(*) FROM"
-        " (SELECT 1 FROM search_documents WHERE terms @@ ?::tsquery LIMIT ?) AS counted)",
-        _lexeme(term),
-        COUNTED_ROWS,
-    )
-
-
-def _estimated(reader: Reader, term: str) -> int:
-    explained = reader.rows(
-        sql("EXPLAIN (FORMAT JSON) SELECT 1 FROM search_documents WHERE terms @@ ?::tsquery", _lexeme(term))
-    )
-    return int(json.loads(text(explained[0][0]))[0]["Plan"]["Plan Rows"])
+def _tokens(audiences: Sequence[int]) -> str:
+    return " | ".join(_lexeme(audience_token(audience)) for audience in audiences)

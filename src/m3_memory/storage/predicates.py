@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.kernel.caller import Scope
+from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.sql import Sql, any_of, join, sql
+from m3_memory.storage.transaction import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import LiteralString
 
     from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader
@@ -112,6 +115,16 @@ def reasons(reader: Reader, view: View, memory_id: str) -> tuple[str, ...]:
     return min((f for f in failing if "audience" not in f), key=len, default=("audience",))
 
 
+def audience_numbers(reader: Reader, view: View) -> list[int]:
+    """The numbers of the audiences the view reads, in no promised order; those never written to have none."""
+    return [number(row[0]) for row in reader.rows(_numbered(view.audiences))]
+
+
+def is_open(row: LiteralString) -> Sql:
+    """That a belief or an edge, a row of this name, is held still; as the partial indexes say it."""
+    return Sql(f"{row}.recorded_to = '{FOREVER}'")
+
+
 def held(view: View) -> Sql:
     """Every belief ever held in the caller's audiences, seen or not; no narrowing applies."""
     where = _among(view.caller.audiences())
@@ -130,14 +143,17 @@ def _told_apart(view: View) -> dict[str, Sql]:
 
 
 def _among(audiences: tuple[str, ...]) -> Sql:
-    named = sql("SELECT audience FROM audiences WHERE") + any_of("name", audiences)
-    return sql("belief.audience IN (") + named + sql(")")
+    return sql("belief.audience IN (") + _numbered(audiences) + sql(")")
+
+
+def _numbered(audiences: tuple[str, ...]) -> Sql:
+    return sql("SELECT audience FROM audiences WHERE") + any_of("name", audiences)
 
 
 def _belief(view: View) -> Sql:
     holds = sql("belief.valid_from <= ? AND belief.valid_to > ?", view.as_of, view.as_of)
     if not view.filter.known_at:
-        return sql("belief.recorded_to = '9999-12-31T23:59:59.999999Z' AND") + holds
+        return join(" AND ", (is_open("belief"), holds))
     known = view.filter.known_at
     return sql("belief.recorded_from <= ? AND belief.recorded_to > ? AND", known, known) + holds
 

@@ -150,18 +150,26 @@ def fail(database: Database, claimed: Claim, error: str) -> bool:
     return held == 1
 
 
+def is_queued(reader: Reader, key: str) -> bool:
+    """Whether a job of this key waits, runs or is dead."""
+    return reader.row(sql("SELECT 1 FROM jobs WHERE key = ?", key)) is not None
+
+
 def counts(reader: Reader) -> dict[str, int]:
-    """How many jobs there are in each of the states waiting, running, dead."""
-    found = reader.rows(sql("SELECT state, count(*) FROM jobs GROUP BY state"))
+    """How many jobs the reader's user has in each of the states waiting, running, dead."""
+    found = reader.rows(
+        sql("SELECT state, count(*) FROM jobs WHERE user_id = ? GROUP BY state", reader.user_id)
+    )
     return dict.fromkeys(("waiting", "running", "dead"), 0) | {text(r[0]): number(r[1]) for r in found}
 
 
 def dead(reader: Reader, limit: int = 100) -> list[DeadJob]:
-    """Jobs that failed too often, the oldest first."""
+    """The jobs of the reader's user that failed too often, the oldest first."""
     found = reader.rows(
         sql(
             "SELECT kind, key, user_id, last_error, enqueued_at FROM jobs WHERE state = 'dead'"
-            " ORDER BY job LIMIT ?",
+            " AND user_id = ? ORDER BY job LIMIT ?",
+            reader.user_id,
             limit,
         )
     )

@@ -6,13 +6,14 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import apsw
 
 from m3_memory import errors
 from m3_memory.storage import backup, migrate
+from m3_memory.storage.database import BUSY_SECONDS, unlimited
 from m3_memory.storage.heads import HeadFile
 from m3_memory.storage.locks import file_lock
 from m3_memory.storage.pool import Pool
@@ -21,13 +22,15 @@ from m3_memory.storage.sqlite_dialect import SqliteDialect
 from m3_memory.storage.transaction import Transaction, closing, opened_for_reading, opened_for_writing
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from m3_memory.kernel.clock import Clock
     from m3_memory.storage.database import Reader, Writer
 
-BUSY_SECONDS = 10.0
+_STEPS_UNWATCHED = 100_000
+"""Of SQLite's own, a few milliseconds of work, between two looks at the time a reader has left."""
+
 _FALLS_BACK = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
 _TYPES = {
     "SERIAL_KEY": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -58,8 +61,9 @@ class SqliteConnection:
         self.raw.execute(statement.text, statement.values)
         return self.raw.changes()
 
-    def execute_many(self, text: str, rows: Iterable[Row]) -> None:
-        self.raw.executemany(text, rows)
+    def stop_when(self, over: Callable[[], bool] | None) -> None:
+        """From now on whatever runs is interrupted once that is true; None lets it run."""
+        self.raw.set_progress_handler(over, _STEPS_UNWATCHED)
 
     def run_script(self, script: str) -> None:
         self.raw.execute(script)
@@ -109,14 +113,16 @@ class SqliteDatabase:
             raise
 
     @contextmanager
-    def read(self, user_id: str) -> Generator[Reader]:
+    def read(self, user_id: str, seconds_left: Callable[[], float] = unlimited) -> Generator[Reader]:
         with self._classified(), self._pool.connection() as connection:
             connection.raw.execute("BEGIN")
+            connection.stop_when(lambda: seconds_left() <= 0)
             try:
                 yield opened_for_reading(
                     connection, self.dialect, user_id, self._clock.now(), self.schema_version
                 )
             finally:
+                connection.stop_when(None)
                 _rolled_back(connection)
 
     @contextmanager
@@ -126,13 +132,19 @@ class SqliteDatabase:
             _begin_writing(connection, max(0.0, until - time.monotonic()))
             transaction = yield from self._transact(connection, user_id)
         self.heads.note(transaction)
-        for action in transaction.actions:
-            action()
 
     @contextmanager
     def exclusive(self, name: str) -> Generator[bool]:
-        with file_lock(self.path.with_name(f"{self.path.name}.{name}.lock"), wait=False) as held:
-            yield held
+        path = self.path.with_name(f"{self.path.name}.{name}.lock")
+        with ExitStack() as held:
+            try:
+                alone = held.enter_context(file_lock(path))
+            except OSError as error:
+                raise errors.StoreReadOnly(
+                    f"the lock {path} can't be made: {error.strerror or error}",
+                    "make the store's folder writable for this user; reading goes on",
+                ) from error
+            yield alone
 
     def close(self) -> None:
         self._pool.close()
@@ -177,6 +189,7 @@ class SqliteDatabase:
             return self._opened_unwritable(apsw.ReadOnlyError(f"{self.path} can't be written"))
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         connection = None
+        self._make_private()
         try:
             connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
             _configure(connection, durable=self._durable)
@@ -187,6 +200,11 @@ class SqliteDatabase:
             if not isinstance(error, _FALLS_BACK) or not self.path.exists():
                 raise
             return self._opened_unwritable(error)
+
+    def _make_private(self) -> None:
+        """A new store is its user's alone; SQLite gives the files beside it the same permissions."""
+        with suppress(OSError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
     def _opened_unwritable(self, error: apsw.Error) -> SqliteConnection:
         """Reads the file as it lies there, for one transaction; only where no log beside it holds more.
@@ -277,6 +295,8 @@ def _configure(connection: apsw.Connection, *, durable: bool) -> None:
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+    if durable:
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: else the drive itself may still hold it back
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
 

@@ -1,4 +1,4 @@
-"""SQLite's answers to the eight questions."""
+"""SQLite's answers to the questions of the seam."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import apsw
 
 from m3_memory import errors
 from m3_memory.kernel.analyser import audience_token
-from m3_memory.kernel.ranking import TermStatistics
-from m3_memory.storage.predicates import View, visible
-from m3_memory.storage.sql import Sql, any_of, sql
-from m3_memory.storage.transaction import number, text
+from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
+from m3_memory.storage.predicates import View, audience_numbers, visible
+from m3_memory.storage.sql import sql
+from m3_memory.storage.transaction import PUT_BACK, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from m3_memory.errors import M3Error
+    from m3_memory.kernel.ranking import TermStatistics
     from m3_memory.storage.database import Reader
     from m3_memory.storage.sqlite import SqliteDatabase
     from m3_memory.storage.vectors import VectorCache
@@ -60,6 +61,12 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[M3Error], str, str], ...] = (
         "check the permissions of the folder named by M3_HOME",
     ),
     (
+        apsw.InterruptError,
+        errors.DeadlinePassed,
+        "the call was cancelled or its time ran out while the store was read",
+        "narrow what is asked, or give the call more time",
+    ),
+    (
         apsw.IOError,
         errors.StoreDamaged,
         "the disk failed while the store was used",
@@ -69,13 +76,13 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[M3Error], str, str], ...] = (
         apsw.CorruptError,
         errors.StoreDamaged,
         "the store's file is damaged",
-        "stop the agents and restore the last backup, which m3 doctor names",
+        PUT_BACK,
     ),
     (
         apsw.NotADBError,
         errors.StoreDamaged,
         "the file is no SQLite database",
-        "check M3_HOME, or restore the last backup",
+        f"check M3_HOME, or {PUT_BACK}",
     ),
 )
 
@@ -86,27 +93,24 @@ class SqliteDialect:
         self._database = database
         self._cache: VectorCache | None = None
 
-    def bind(self, text: str) -> str:
-        return text
-
-    def begin(self, owner: int | None) -> tuple[Sql, ...]:
-        return (sql("BEGIN"),) if owner is None else (sql("BEGIN IMMEDIATE"),)
-
     def text_candidates(self, reader: Reader, view: View, terms: Sequence[str], limit: int) -> list[int]:
-        audiences = [audience_token(number(row[0])) for row in reader.rows(_audiences(view))]
-        if not audiences or not terms:
+        held = audience_numbers(reader, view)
+        if not held or not terms:
             return []
-        expression = f"({_either(audiences)}) AND ({_either(terms)})"
-        found = reader.rows(
-            sql("SELECT visible.item FROM search_index JOIN")
-            + visible(view)
-            + sql(
-                "ON visible.item = search_index.rowid WHERE search_index MATCH ?"
-                " ORDER BY search_index.rank LIMIT ?",
-                expression,
-                limit,
+        asked = listed([_held(held, term) for term in terms])
+        places = sql("FROM json_each(?) AS asked CROSS JOIN search_index CROSS JOIN", asked) + visible(view)
+        matched = sql("ON visible.item = search_index.rowid WHERE search_index MATCH asked.value")
+        if len(terms) == 1:  # the newest are the best, and are found without looking at the others
+            newest = sql("ORDER BY search_index.rowid DESC LIMIT ?", limit)
+            found = reader.rows(sql("SELECT visible.item") + places + matched + newest)
+        else:
+            found = reader.rows(
+                sql("WITH found AS MATERIALIZED (SELECT visible.item, asked.key AS place")
+                + places
+                + matched
+                + _RANKED
+                + sql("LIMIT ?", limit)
             )
-        )
         return [number(row[0]) for row in found]
 
     def vector_candidates(
@@ -122,18 +126,18 @@ class SqliteDialect:
         return vector
 
     def term_statistics(self, reader: Reader, view: View, terms: Sequence[str]) -> TermStatistics:
-        totals = reader.rows(
-            sql("SELECT coalesce(sum(documents), 0), coalesce(sum(tokens), 0) FROM search_totals")
+        held = audience_numbers(reader, view)
+        counted = reader.rows(
+            sql(
+                "SELECT (SELECT count(*) FROM (SELECT 1 FROM search_index"
+                " WHERE search_index MATCH asked.value LIMIT ?)) FROM json_each(?) AS asked"
+                " ORDER BY asked.key",
+                COUNTED_DOCUMENTS,
+                listed([_held(held, term) for term in terms] if held else []),
+            )
         )
-        documents, tokens = number(totals[0][0]), number(totals[0][1])
-        found = reader.rows(
-            sql("SELECT term, doc FROM search_vocabulary WHERE") + any_of("term", tuple(terms))
-        )
-        return TermStatistics(
-            documents,
-            tokens / documents if documents else 0.0,
-            {text(term): number(doc) for term, doc in found},
-        )
+        holding = {term: number(row[0]) for term, row in zip(terms, counted, strict=False)}
+        return statistics(reader, held, holding)
 
     def classify(self, error: Exception) -> M3Error | None:
         if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
@@ -170,9 +174,16 @@ class SqliteDialect:
         self._database.copy_to(path)
 
 
-def _audiences(view: View) -> Sql:
-    return sql("SELECT audience FROM audiences WHERE") + any_of("name", view.audiences)
+_RANKED = sql(
+    "), weights AS (SELECT place, ln(1 + sum(count(*)) OVER () * 1.0 / count(*)) AS weight"
+    " FROM found GROUP BY place)"
+    " SELECT found.item FROM found JOIN weights ON weights.place = found.place GROUP BY found.item"
+    " ORDER BY round(sum(weights.weight), 9) DESC, found.item DESC"
+)
 
 
-def _either(terms: Sequence[str]) -> str:
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+def _held(audiences: Sequence[int], term: str) -> str:
+    """The documents of these audiences that hold the term, as the index is asked for them."""
+    theirs = " OR ".join(f'"{audience_token(audience)}"' for audience in audiences)
+    quoted = term.replace('"', '""')
+    return f'({theirs}) AND "{quoted}"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from m3_memory.errors import RestartNeeded, StoreDamaged
@@ -10,11 +10,12 @@ from m3_memory.kernel.clock import BEGINNING, later
 from m3_memory.storage.sql import Row, Sql, sql
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from m3_memory.storage.dialect import Dialect
 
 GENESIS = "0" * 64
+
+PUT_BACK = "stop the agents and put a backup made by m3 backup in its place"
+"""What to do about a store that is beyond repair."""
 
 
 class Connection(Protocol):
@@ -23,8 +24,6 @@ class Connection(Protocol):
     def rows(self, statement: Sql) -> list[Row]: ...
 
     def execute(self, statement: Sql) -> int: ...
-
-    def execute_many(self, text: str, rows: Iterable[Row]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,6 @@ class Status:
     secret_key: bytes
     owner: int | None
     last_store_time: str
-    last_sequence: int
-    last_hash: str
 
 
 @dataclass(slots=True)
@@ -51,7 +48,6 @@ class Transaction:
     user_id: str
     changed: bool = False
     head: tuple[int, str] | None = None
-    actions: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
 
     @property
     def owner(self) -> int:
@@ -81,16 +77,9 @@ class Transaction:
         self.changed = True
         return self.connection.execute(statement)
 
-    def execute_many(self, text: str, rows: Iterable[Row]) -> None:
-        self.changed = True
-        self.connection.execute_many(text, rows)
-
     def insert(self, statement: Sql) -> int:
         self.changed = True
         return number(self.connection.rows(statement)[0][0])
-
-    def after_commit(self, action: Callable[[], None]) -> None:
-        self.actions.append(action)
 
 
 def opened_for_reading(
@@ -132,15 +121,14 @@ def read_status(connection: Connection, user_id: str, schema_version: int) -> St
     """Who the store is and where the user's record stands. Raises StoreDamaged, RestartNeeded."""
     found = connection.rows(
         sql(
-            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time,"
-            " o.last_sequence, o.last_hash"
+            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time"
             " FROM stores AS s LEFT JOIN owners AS o ON o.user_id = ?",
             user_id,
         )
     )
     if not found:
-        raise StoreDamaged("the store has no record of itself", "restore a backup: m3 restore PATH")
-    version, origin, key, owner, last_time, sequence, last_hash = found[0]
+        raise StoreDamaged("the store has no record of itself", PUT_BACK)
+    version, origin, key, owner, last_time = found[0]
     if number(version) != schema_version:
         raise RestartNeeded(
             "the store was migrated by another process since this one opened it",
@@ -153,8 +141,6 @@ def read_status(connection: Connection, user_id: str, schema_version: int) -> St
         key,
         None if owner is None else number(owner),
         BEGINNING if last_time is None else text(last_time),
-        0 if sequence is None else number(sequence),
-        GENESIS if last_hash is None else text(last_hash),
     )
 
 

@@ -97,7 +97,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One stored version of a memory (a row of memory_items)."""
+    """One stored version of a memory (a row of memory_items).
+
+    `conversation_id` groups; `written_in` is the conversation its writer was in.
+    """
 
     item: int
     memory_id: str
@@ -114,6 +117,7 @@ class Version:
     circle: str
     project: str
     conversation_id: str
+    written_in: str
     source: str
     model_id: str
     variant: str
@@ -273,6 +277,13 @@ class HistoryResult:
 
     def headline(self) -> str:
         return f"{len(self.events)} of {self.total} events of {self.memory_id}, newest first:"
+
+
+def digestible(said: Version | Draft, valid_from: str, valid_to: str, state: State) -> str:
+    """What an event's digest of a memory is taken of: all that an update can change."""
+    parts = (said.type, said.title, said.content, said.metadata, said.conversation_id, valid_from, valid_to)
+    ranked = (state.importance, int(state.pinned), state.refresh_on, state.refresh_reason)
+    return "\x1f".join(map(str, parts + ranked))
 
 
 def actionable(trust_state: str) -> str:

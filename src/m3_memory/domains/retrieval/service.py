@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Reader
 
 _NEAREST = 50
-"""As many memories are compared by meaning, or as many as are asked for; the others count like the last."""
+"""So many memories are compared by meaning, or as many as are asked for; all others count like the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class _Question:
 def search(ctx: Context, request: SearchRequest) -> SearchResults:
     """The best `limit` visible memories for a query, by words, by meaning or by both.
 
-    A query without any word answers nothing. Without a model hybrid searches by words and says so.
+    A query without any word finds nothing. Without a model, or without any vector, words alone decide, and
+    the answer says so. Raises InvalidInput errors for a query that is blank or too long.
     """
     checked_text(request.query, "query", MAX_QUERY_CHARACTERS)
     asked = _asked(ctx, request)
@@ -52,11 +53,11 @@ def search(ctx: Context, request: SearchRequest) -> SearchResults:
         if not question.terms:
             return _empty(view, question, "the query holds no word to search for")
         evidence = _evidence(reader, view, question, max(_NEAREST, request.limit))
-        if request.mode is not SearchMode.KEYWORD and all(found.cosine is None for found in evidence):
-            if question.vector and evidence:
-                question = question.lacking("no memory in this scope has a vector yet")
-            request = replace(request, mode=SearchMode.KEYWORD)
-        found = _ranked(reader, view, request, evidence)
+        has_vectors = any(found.cosine is not None for found in evidence)
+        if question.vector and evidence and not has_vectors:
+            question = question.lacking("no memory here has a vector yet")
+        mode = request.mode if has_vectors else SearchMode.KEYWORD
+        found = _ranked(reader, view, replace(request, mode=mode), evidence)
         if not found:
             return _empty(view, question, _why_empty(reader, view))
         return SearchResults(found, list(view.audiences), list(question.degraded))

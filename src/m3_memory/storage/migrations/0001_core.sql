@@ -67,6 +67,7 @@ CREATE TABLE memory_items (
   circle TOKEN NOT NULL,
   project TOKEN NOT NULL,
   conversation_id TOKEN NOT NULL,
+  written_in TOKEN NOT NULL DEFAULT '',
   source TOKEN NOT NULL,
   model_id TOKEN NOT NULL,
   variant TOKEN NOT NULL,

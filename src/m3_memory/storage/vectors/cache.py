@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from m3_memory.storage.predicates import audience_numbers
 from m3_memory.storage.vectors import rows, scan
 from m3_memory.storage.vectors.files import (
     Home,
@@ -250,7 +251,7 @@ class _Search:
     def through(self, usable: _Usable, cache: VectorCache) -> dict[int, float]:
         count = usable.header.count
         blocks = usable.slots.blocks[: blocks_for(count)]
-        mask = scan.admitted(blocks, self.view, rows.audiences(self.reader, self.view))
+        mask = scan.admitted(blocks, self.view, audience_numbers(self.reader, self.view))
         mask.reshape(-1)[count:] = False
         bounds = scan.upper_bounds(blocks, mask, self.query).reshape(-1)
         items = blocks["item"].reshape(-1)

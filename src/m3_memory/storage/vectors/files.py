@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
+from m3_memory.storage.locks import lock
 from m3_memory.storage.vectors.layout import (
     HEADER_BYTES,
     NAMES,
@@ -34,17 +35,6 @@ if TYPE_CHECKING:
 
 Identity: TypeAlias = tuple[int, int]
 """Device and inode."""
-
-if sys.platform == "win32":
-
-    def _lock(file: int) -> None:
-        raise OSError(f"file {file}: one that is mapped can't be replaced here, so none is shared")
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Slots:
@@ -233,9 +223,11 @@ def _opened(path: Path, flags: int) -> Generator[int]:
 @contextmanager
 def _locked(path: Path) -> Generator[int | None]:
     """The file at this path, made if absent, under its lock; None if the lock is taken or the file moved."""
+    if sys.platform == "win32":
+        raise OSError("a file that is mapped can't be replaced here, so none is shared")
     with _opened(path, os.O_RDWR | os.O_CREAT) as file:
         try:
-            _lock(file)
+            lock(file)
         except BlockingIOError:
             yield None
             return

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from m3_memory.storage.predicates import visible
-from m3_memory.storage.sql import Sql, any_of, sql
+from m3_memory.storage.predicates import is_open, visible
+from m3_memory.storage.sql import Sql, sql
 from m3_memory.storage.transaction import Transaction, number, text
 from m3_memory.storage.vectors.layout import (
     TEXT_COLUMNS,
@@ -34,15 +34,12 @@ if TYPE_CHECKING:
 
 ITEMS_PER_READ = 1024
 
-_OPEN_SLOTS = (
+_OPEN_SLOTS = sql(
     "SELECT embedding.item, embedding.vector, belief.audience, belief.trust_state,"
     " belief.type, belief.agent_id, belief.conversation_id, belief.variant,"
     " belief.valid_from, belief.valid_to, belief.expires_at"
 )
-_OPEN_BELIEF = (
-    "JOIN memory_validity AS belief ON belief.item = embedding.item"
-    " AND belief.recorded_to = '9999-12-31T23:59:59.999999Z' WHERE length(embedding.vector) = ?"
-)
+_OPEN_BELIEF = sql("JOIN memory_validity AS belief ON belief.item = embedding.item AND") + is_open("belief")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +105,6 @@ def all_slots(reader: Reader, now: Moment) -> Iterator[Records]:
         yield _records(reader, now, given)
 
 
-def audiences(reader: Reader, view: View) -> list[int]:
-    """The numbers of the audiences that the view reads."""
-    rows = reader.rows(sql("SELECT audience FROM audiences WHERE") + any_of("name", view.audiences))
-    return [number(row[0]) for row in rows]
-
-
 def visible_items(reader: Reader, view: View, items: Sequence[int]) -> list[int]:
     """Those of the items that the view shows."""
     shown = sql("ON visible.item = asked.value")
@@ -154,7 +145,8 @@ def unit(vector: bytes) -> Doubles:
 
 
 def _records(reader: Reader, now: Moment, given: Sql) -> Records:
-    rows = reader.rows(sql(_OPEN_SLOTS) + given + sql(_OPEN_BELIEF, 2 * now.dimension))
+    whole = sql("WHERE length(embedding.vector) = ?", 2 * now.dimension)
+    rows = reader.rows(_OPEN_SLOTS + given + _OPEN_BELIEF + whole)
     records = np.zeros(len(rows), slot_type(now.dimension))
     if not rows:
         return records

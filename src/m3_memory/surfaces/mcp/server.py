@@ -79,7 +79,7 @@ class Server:
     def receive(self, line: bytes | Oversized) -> None:
         """Handles one incoming line and never raises."""
         if isinstance(line, Oversized):
-            self._refuse(line.id, ProtocolError(INVALID, "The line is too long"))
+            self._refuse(line.id, ProtocolError(INVALID, "The line is too long: the limit is 16 MiB"))
             return
         try:
             message = decoded(line)

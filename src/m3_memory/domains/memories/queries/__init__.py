@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from m3_memory.domains.memories.queries.beliefs import (
-    beliefs_closed_by,
     close_belief,
+    ending,
     ids_beginning,
-    last_ending,
     newest_belief,
     open_belief,
     visible_belief,
@@ -39,9 +38,9 @@ __all__ = [
     "agent_number",
     "audience_names",
     "audience_number",
-    "beliefs_closed_by",
     "close_belief",
     "closing_kind",
+    "ending",
     "events_of",
     "find_version",
     "has_open_successor",
@@ -49,7 +48,6 @@ __all__ = [
     "insert_document",
     "insert_sighting",
     "insert_version",
-    "last_ending",
     "last_version",
     "newest_belief",
     "note_change",

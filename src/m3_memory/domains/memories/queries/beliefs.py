@@ -93,25 +93,10 @@ def close_belief(writer: Writer, belief: Belief, event: int) -> bool:
     return closed == 1
 
 
-def last_ending(reader: Reader, memory_id: str) -> tuple[int, str] | None:
-    """The event that last ended a memory without a successor of its own: (event, kind)."""
-    row = reader.row(
-        sql(
-            "SELECT h.event, h.kind FROM memory_validity AS v JOIN memory_history AS h ON h.event ="
-            " v.closed_by"
-            " WHERE v.memory_id = ? ORDER BY v.belief DESC LIMIT 1",
-            memory_id,
-        )
-    )
-    return (number(row[0]), text(row[1])) if row else None
-
-
-def beliefs_closed_by(reader: Reader, event: int) -> list[Belief]:
-    """The beliefs an event closed, in the order they were opened."""
-    found = reader.rows(
-        sql("SELECT") + _BELIEF + sql("FROM memory_validity WHERE closed_by = ? ORDER BY belief", event)
-    )
-    return [_belief(row) for row in found]
+def ending(reader: Reader, belief: Belief) -> tuple[str, str] | None:
+    """What closed a belief: (kind, operation id); None while it is open."""
+    row = reader.row(sql("SELECT kind, operation_id FROM memory_history WHERE event = ?", belief.closed_by))
+    return (text(row[0]), text(row[1])) if row else None
 
 
 def _belief(row: Row) -> Belief:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories.model import HistoryEvent, State
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.predicates import held
-from m3_memory.storage.sql import any_of, sql
+from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, real, text
 
 if TYPE_CHECKING:
@@ -67,7 +67,12 @@ def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[l
     """
     until = view.filter.known_at or FOREVER
     counted = reader.row(
-        sql("SELECT count(*) FROM memory_history WHERE memory_id = ? AND store_time <= ?", memory_id, until)
+        sql(
+            "SELECT count(*) FROM memory_history AS h WHERE h.memory_id = ? AND h.store_time <= ? AND",
+            memory_id,
+            until,
+        )
+        + _own(view)
     )
     found = reader.rows(
         sql(
@@ -77,12 +82,12 @@ def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[l
         + held(view)
         + sql(
             "WHERE held.memory_id = h.other_id) THEN h.other_id ELSE '' END FROM memory_history AS h"
-            " LEFT JOIN agents AS a ON a.agent = h.agent WHERE h.memory_id = ? AND h.store_time <= ?"
-            " ORDER BY h.event DESC LIMIT ?",
+            " LEFT JOIN agents AS a ON a.agent = h.agent WHERE h.memory_id = ? AND h.store_time <= ? AND",
             memory_id,
             until,
-            limit,
         )
+        + _own(view)
+        + sql("ORDER BY h.event DESC LIMIT ?", limit)
     )
     events = [
         HistoryEvent(
@@ -99,6 +104,11 @@ def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[l
         for r in found
     ]
     return events, number(counted[0]) if counted else 0
+
+
+def _own(view: View) -> Sql:
+    """Events of the caller's own user alone."""
+    return sql("h.owner IN (SELECT owner FROM owners WHERE user_id = ?)", view.caller.user_id)
 
 
 def successors(reader: Reader, memory_id: str) -> list[str]:

@@ -21,7 +21,7 @@ def find_version(reader: Reader, item: int) -> Version | None:
     row = reader.row(
         sql(
             "SELECT item, memory_id, version, type, title, content, content_hash, normal_hash, metadata,"
-            " scope, audience, agent_id, circle, project, conversation_id,"
+            " scope, audience, agent_id, circle, project, conversation_id, written_in,"
             " source, model_id, variant, embed,"
             " embed_text FROM memory_items WHERE item = ?",
             item,
@@ -93,9 +93,9 @@ def insert_version(writer: Writer, version: Version) -> int:
     return writer.insert(
         sql(
             "INSERT INTO memory_items (memory_id, version, type, title, content, content_hash, normal_hash,"
-            " metadata, scope, audience, agent_id, circle, project, conversation_id, source, model_id,"
-            " variant, embed, embed_text, owner, origin, recorded_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING item",
+            " metadata, scope, audience, agent_id, circle, project, conversation_id,"
+            " written_in, source, model_id, variant, embed, embed_text, owner, origin, recorded_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING item",
             version.memory_id,
             version.version,
             version.type,
@@ -110,6 +110,7 @@ def insert_version(writer: Writer, version: Version) -> int:
             version.circle,
             version.project,
             version.conversation_id,
+            version.written_in,
             version.source,
             version.model_id,
             version.variant,
@@ -169,6 +170,7 @@ def _version(row: Row) -> Version:
         text(row[15]),
         text(row[16]),
         text(row[17]),
-        bool(row[18]),
-        text(row[19]),
+        text(row[18]),
+        bool(row[19]),
+        text(row[20]),
     )

@@ -7,20 +7,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import ChangeResult, Draft, State, Vectors, VectorStatus, WriteRequest
-from m3_memory.domains.memories.service.drafts import prepare, vectors_for
+from m3_memory.domains.memories.model import (
+    ChangeResult,
+    Draft,
+    State,
+    Vectors,
+    VectorStatus,
+    WriteRequest,
+    digestible,
+)
+from m3_memory.domains.memories.service.drafts import TEXTS, prepare, vectors_for
 from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.domains.memories.service.writes import (
     Operation,
     check,
-    digestible,
+    inherit_vectors,
     operation,
     store_vectors,
     store_version,
 )
-from m3_memory.errors import DuplicateValue, InvalidArgument, NeedsOperator
-from m3_memory.kernel.interval import parse_time
-from m3_memory.kernel.limits import MAX_REASON_CHARACTERS, checked_text
+from m3_memory.errors import DuplicateValue, EmbedderUnavailable, InvalidArgument, NeedsOperator
+from m3_memory.inference.embedder import EmbedderState
 from m3_memory.storage import embeddings
 
 if TYPE_CHECKING:
@@ -56,11 +63,8 @@ def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
     while True:
         with ctx.read() as reader:
             found = target(reader, ctx.caller, request.id)
-        draft = prepare(ctx, _merged(found, request))
-        says_anew = (draft.content, draft.title) != (found.version.content, found.version.title)
-        embeds = request.reembed or (says_anew and found.version.embed)
-        vectors = vectors_for(ctx, replace(draft, embed=True)) if embeds else Vectors()
-        draft = replace(draft, vectors=vectors, names_start=False)
+        draft = prepare(ctx, _merged(found, request), _given(request))
+        draft = replace(draft, vectors=_vectors(ctx, found, draft, request), names_start=False)
         with ctx.write() as writer:
             now = target(writer, ctx.caller, request.id)
             if now.belief.belief == found.belief.belief:
@@ -77,8 +81,9 @@ def delete(ctx: Context, memory_id: str, *, hard: bool = False) -> ChangeResult:
                 "only a person may erase a memory for good",
                 "delete it without hard: no read shows it then; a person can erase it later",
             )
+        state = queries.state_of(writer, found.belief.memory_id)
         event = op.record(
-            "delete", found.belief.memory_id, found.belief.version, before=found.version.content
+            "delete", found.belief.memory_id, found.belief.version, before=found.digestible(state)
         )
         _closed(op, found, event)
         return ChangeResult(found.belief.memory_id, "deleted", found.belief.version)
@@ -105,7 +110,26 @@ def _merged(found: Target, request: UpdateRequest) -> WriteRequest:
         embed=False,
         embed_text="" if request.content else version.embed_text,
         model_id=version.model_id,
+        refresh_on="" if request.refresh_on == CLEAR else request.refresh_on,
+        refresh_reason="" if request.refresh_reason == CLEAR else request.refresh_reason,
     )
+
+
+def _given(request: UpdateRequest) -> frozenset[str]:
+    """The texts that are new; what is stored already stays as it is."""
+    return frozenset(name for name in TEXTS & set(UpdateRequest.__slots__) if getattr(request, name))
+
+
+def _vectors(ctx: Context, found: Target, draft: Draft, request: UpdateRequest) -> Vectors:
+    """New vectors where the meaning changed or they were asked for; then EmbedderUnavailable if it is off."""
+    if request.reembed and ctx.embedder.state is EmbedderState.OFF:
+        raise EmbedderUnavailable(
+            "the model is switched off by the settings", "set embedder in m3_config.toml"
+        )
+    says_anew = (draft.content, draft.title) != (found.version.content, found.version.title)
+    if request.reembed or (says_anew and found.version.embed):
+        return vectors_for(ctx, replace(draft, embed=True))
+    return Vectors()
 
 
 def _patched(given: str, stored: str) -> str:
@@ -115,10 +139,10 @@ def _patched(given: str, stored: str) -> str:
 def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -> ChangeResult:
     changed = _changed_fields(found, draft)
     state = queries.state_of(op.writer, found.belief.memory_id)
-    patched = _patched_state(state, request)
+    patched = _patched_state(state, request, draft)
     changed += [name for name in State.__dataclass_fields__ if getattr(state, name) != getattr(patched, name)]
-    if request.reembed and not changed:
-        changed = ["vector"]
+    if request.reembed:
+        changed.append("vector")
     if not changed:
         return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
     event = op.record(
@@ -126,8 +150,8 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
         found.belief.memory_id,
         found.belief.version + (1 if _needs_version(changed) else 0),
         reason=",".join(changed),
-        before=found.version.content,
-        after=digestible(draft),
+        before=found.digestible(state),
+        after=digestible(draft, draft.valid_from, draft.valid_to, patched),
     )
     if patched != state:
         queries.put_state(op.writer, found.belief.memory_id, patched)
@@ -143,6 +167,7 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
                 valid_to=draft.valid_to,
                 conversation_id=draft.conversation_id,
                 agent_id=op.caller.agent_id if item != found.version.item else found.belief.agent_id,
+                trust_state=_trust(found, item),
                 opened_by=event,
             ),
         )
@@ -156,14 +181,20 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
     )
 
 
+def _trust(found: Target, item: int) -> str:
+    """A new version never keeps verified: nobody has checked what it says."""
+    state = found.belief.trust_state
+    return "accepted" if state == "verified" and item != found.version.item else state
+
+
 def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> tuple[int, int]:
     """The item and version the memory has after the change."""
     memory_id, version = found.belief.memory_id, found.belief.version
     if not _needs_version(changed):
-        if draft.vectors.space:
+        if "vector" in changed:
             embeddings.remove_vectors(op.writer, found.version.item)
-        store_vectors(op, found.version.item, draft.vectors)
-        queries.note_change(op.writer, found.version.item, "vector")
+            store_vectors(op, found.version.item, draft.vectors)
+            queries.note_change(op.writer, found.version.item, "vector")
         return found.version.item, version
     if "content" in changed and (repeated := check(op, draft, found.version.audience, memory_id)):
         raise DuplicateValue(
@@ -174,9 +205,8 @@ def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> t
     item = store_version(
         op, replace(draft, embed=found.version.embed), memory_id, version, found.version.audience
     )
-    if not {"content", "title"} & set(changed) and not draft.vectors.space:
-        embeddings.copy_vectors(op.writer, found.version.item, item)
-        queries.note_change(op.writer, item, "vector")
+    if not {"content", "title", "vector"} & set(changed):
+        inherit_vectors(op, found.version.item, item)
     return item, version
 
 
@@ -209,17 +239,15 @@ def _kind(changed: list[str]) -> str:
     return "importance" if "importance" in changed else "refresh"
 
 
-def _patched_state(state: State, request: UpdateRequest) -> State:
+def _patched_state(state: State, request: UpdateRequest, draft: Draft) -> State:
+    """The state with the changes in it; what the draft holds of them is checked, and without secrets."""
     if request.importance is not None and not 0.0 <= request.importance <= 1.0:
         raise InvalidArgument("importance lies from 0.0 to 1.0", "leave it out to keep it")
-    refresh_on = request.refresh_on
-    if refresh_on not in ("", CLEAR):
-        refresh_on = parse_time(refresh_on)
-    if request.refresh_reason:
-        checked_text(request.refresh_reason, "refresh_reason", MAX_REASON_CHARACTERS)
     return replace(
         state,
         importance=state.importance if request.importance is None else request.importance,
-        refresh_on=_patched(refresh_on, state.refresh_on),
-        refresh_reason=_patched(request.refresh_reason, state.refresh_reason),
+        refresh_on="" if request.refresh_on == CLEAR else draft.refresh_on or state.refresh_on,
+        refresh_reason=""
+        if request.refresh_reason == CLEAR
+        else draft.refresh_reason or state.refresh_reason,
     )

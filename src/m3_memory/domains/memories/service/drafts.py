@@ -27,6 +27,8 @@ from m3_memory.kernel.redaction import redact, redact_json
 from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from m3_memory.context import Context
     from m3_memory.inference.embedder import Embedder
 
@@ -34,13 +36,17 @@ INLINE_WINDOWS = 4
 """Windows of a text that a write embeds itself; a job brings the rest."""
 
 _LABELS = ("conversation_id", "source", "model_id", "variant")
-_TEXTS = ("content", "title", "embed_text", "refresh_reason")
+TEXTS = frozenset({"content", "title", "embed_text", "refresh_reason", "metadata", *_LABELS})
+"""Everything of a write that is text of the caller's, and so may hold a secret."""
 
 
-def prepare(ctx: Context, request: WriteRequest) -> Draft:
-    """Everything about a write that needs no lock. Raises InvalidInput errors; nothing is stored by them."""
+def prepare(ctx: Context, request: WriteRequest, given: frozenset[str] = TEXTS) -> Draft:
+    """Everything about a write that needs no lock. Raises InvalidInput errors; nothing is stored by them.
+
+    `given` names the texts that are new: those pass the secret detector, what was stored before does not.
+    """
     checked = _checked(request)
-    cleaned, findings = _without_secrets(ctx, checked)
+    cleaned, findings = _without_secrets(ctx, checked, given)
     chosen, notices = _typed(cleaned)
     _interval(chosen)
     draft = Draft(
@@ -160,25 +166,39 @@ def _typed(request: WriteRequest) -> tuple[WriteRequest, tuple[str, ...]]:
     return replace(request, type=chosen), (f"type {chosen} was chosen by rules; no model was asked",)
 
 
-def _without_secrets(ctx: Context, request: WriteRequest) -> tuple[WriteRequest, tuple[str, ...]]:
+def _without_secrets(
+    ctx: Context, request: WriteRequest, given: frozenset[str]
+) -> tuple[WriteRequest, tuple[str, ...]]:
+    texts = {name: str(getattr(request, name)) for name in sorted(given - {"metadata"})}
+    cleaned, findings = without_secrets(ctx, texts, request.metadata if "metadata" in given else "{}")
+    metadata = cleaned.pop("metadata")
+    if "metadata" in given:
+        cleaned["metadata"] = metadata
+    return replace(request, **cleaned), findings
+
+
+def without_secrets(
+    ctx: Context, texts: Mapping[str, str], metadata: object = "{}"
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Texts by name, and metadata as JSON text, with secrets replaced; and a sentence for each replaced.
+
+    Raises SecretRefused where the settings say so.
+    """
     if ctx.settings.secrets == "allow":
-        return request, ()
+        return {**texts, "metadata": str(metadata)}, ()
     with ctx.read() as reader:
         key = reader.secret_key
-    texts = {name: redact(getattr(request, name), key) for name in _TEXTS}
-    metadata, found = redact_json(json.loads(str(request.metadata)), key)
-    markers = [f"{name}: {finding.marker}" for name, text in texts.items() for finding in text.findings]
-    markers += [f"metadata: {finding.marker}" for finding in found]
-    if not markers:
-        return request, ()
-    if ctx.settings.secrets == "refuse":
+    found = {name: redact(text, key) for name, text in texts.items()}
+    labels, in_labels = redact_json(json.loads(str(metadata)), key)
+    markers = [f"{name}: {finding.marker}" for name, text in found.items() for finding in text.findings]
+    markers += [f"metadata: {finding.marker}" for finding in in_labels]
+    if markers and ctx.settings.secrets == "refuse":
         raise SecretRefused(
             f"a secret was found ({', '.join(markers)}); nothing was stored",
             "remove it, or name where it is kept instead",
         )
-    cleaned = replace(
-        request, metadata=_written(metadata), **{name: text.text for name, text in texts.items()}
-    )
+    cleaned = {name: text.text for name, text in found.items()}
+    cleaned["metadata"] = _written(labels) if in_labels else str(metadata)
     return cleaned, tuple(f"a secret was replaced in {marker}" for marker in markers)
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import State, WriteRequest, WriteResult, WriteStatus
+from m3_memory.domains.memories.model import State, WriteRequest, WriteResult, WriteStatus, digestible
 from m3_memory.domains.memories.service.drafts import prepare
 from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.domains.memories.service.writes import (
     Operation,
     create,
+    differences,
     operation,
     refuse_superseded,
     repetition,
@@ -96,25 +97,26 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
     if not repeated:
         refuse_superseded(op, draft, audience, old.belief.memory_id)
     new_memory = repeated or new_id(op.writer.store_time)
+    state = queries.state_of(op.writer, old.belief.memory_id)
     event = op.record(
         "supersede",
         old.belief.memory_id,
         old.belief.version,
         other_id=new_memory,
-        before=old.version.content,
-        after=draft.content,
+        before=old.digestible(state),
+        after=digestible(old.version, old.belief.valid_from, draft.valid_from, state),
     )
     _end(op, old, draft.valid_from, event)
     queries.open_edge(op.writer, new_memory, old.belief.memory_id, "supersedes", event)
     if not repeated:
-        state = replace(queries.state_of(op.writer, old.belief.memory_id), importance=draft.importance)
-        create(op, draft, new_memory, audience, state, other_id=old.belief.memory_id)
+        inherited = replace(state, importance=draft.importance)
+        create(op, draft, new_memory, audience, inherited, other_id=old.belief.memory_id)
     return WriteResult(
         id=new_memory,
         status=WriteStatus.SUPERSEDING,
         superseded=[old.belief.memory_id],
         vector=draft.vectors.status,
-        warnings=[*draft.warnings, *draft.vectors.warnings, *_repeated_warning(repeated)],
+        warnings=[*draft.warnings, *draft.vectors.warnings, *_repeated_warning(op, draft, repeated)],
         type=draft.type,
     )
 
@@ -156,5 +158,11 @@ def _end(op: Operation, old: Target, moment: str, event: int) -> None:
         )
 
 
-def _repeated_warning(repeated: str) -> tuple[str, ...]:
-    return (f"memory {repeated} said this already and is now the successor",) if repeated else ()
+def _repeated_warning(op: Operation, draft: Draft, repeated: str) -> tuple[str, ...]:
+    """What an existing memory that became the successor keeps of its own."""
+    if not repeated:
+        return ()
+    return (
+        f"memory {repeated} said this already and is now the successor",
+        *differences(op, draft, repeated),
+    )

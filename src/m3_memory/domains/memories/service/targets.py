@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import digestible
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.errors import NeedsOperator, NotCurrent, NotFound
 from m3_memory.kernel.ids import parse_full
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
-    from m3_memory.domains.memories.model import Belief, Version
+    from m3_memory.domains.memories.model import Belief, State, Version
     from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader
 
@@ -23,6 +24,10 @@ class Target:
 
     belief: Belief
     version: Version
+
+    def digestible(self, state: State) -> str:
+        """What an event's digest of this memory is taken of."""
+        return digestible(self.version, self.belief.valid_from, self.belief.valid_to, state)
 
 
 def target(reader: Reader, caller: Caller, memory_id: str) -> Target:

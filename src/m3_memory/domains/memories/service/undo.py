@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import Belief, ChangeResult
+from m3_memory.domains.memories.model import Belief, ChangeResult, digestible
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.domains.memories.service.targets import not_found
 from m3_memory.domains.memories.service.writes import Operation, operation
-from m3_memory.errors import DuplicateValue, UndoBlocked
+from m3_memory.errors import DuplicateValue, NeedsOperator, UndoBlocked
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
 from m3_memory.kernel.ids import parse_full
 from m3_memory.storage.predicates import Filter, View
@@ -34,16 +34,25 @@ def restore(ctx: Context, memory_id: str) -> ChangeResult:
         newest = queries.newest_belief(writer, View(ctx.caller, Filter(), writer.now), full)
         if newest is None:
             raise not_found(full)
-        ending = queries.last_ending(writer, full) if not newest.is_open else None
-        if ending is None or ending[1] not in RESTORABLE:
+        ending = queries.ending(writer, newest)
+        if ending is None or ending[0] not in RESTORABLE:
             state, since = state_now(writer, newest)
             raise UndoBlocked(
                 f"memory {full} was not deleted: it is {state} since {since}",
                 "memory_history shows what happened to it; only what was deleted can be restored",
             )
-        event = op.record("undo", full, newest.version, reason=f"restores what event {ending[0]} ended")
-        for belief in queries.beliefs_closed_by(writer, ending[0]):
-            _reopen(op, belief, event)
+        if newest.trust_state == "verified" and not ctx.caller.is_operator:
+            raise NeedsOperator(f"memory {full} was deleted by a person", "ask the person to restore it")
+        restored = digestible(
+            queries.version_of(writer, newest.item),
+            newest.valid_from,
+            newest.valid_to,
+            queries.state_of(writer, full),
+        )
+        event = op.record(
+            "undo", full, newest.version, reason=f"restores what operation {ending[1]} ended", after=restored
+        )
+        _reopen(op, newest, event)
         return ChangeResult(full, "restored", newest.version)
 
 

@@ -16,6 +16,7 @@ from m3_memory.domains.memories.model import (
     WriteRequest,
     WriteResult,
     WriteStatus,
+    digestible,
 )
 from m3_memory.domains.memories.service.drafts import prepare
 from m3_memory.errors import InvalidTime, SupersededValue
@@ -23,6 +24,7 @@ from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import FOREVER, plus
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
 from m3_memory.kernel.ids import new_id
+from m3_memory.kernel.interval import Interval
 from m3_memory.storage import embeddings, history, queue
 from m3_memory.storage.predicates import Filter, View, view_of
 
@@ -35,6 +37,21 @@ SESSION_SECONDS = 24 * 60 * 60
 """How long a memory of scope session is kept."""
 
 EMBED_JOB = "embed"
+
+UNSAID_IMPORTANCE = 0.5
+"""The importance of a memory whose writer named none."""
+
+_UPDATE = "memory_update changes it"
+_REMEDIES = {
+    "wording": "only its form does, not what it says",
+    "valid_from": "delete the memory and write it anew with the earlier start",
+    "source": "it tells who said it first",
+    "model_id": "it tells who said it first",
+    "embed_text": "memory_update with a new content embeds that",
+}
+
+SHOWN_CHARACTERS = 2_000
+"""How much of a memory an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +98,7 @@ def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
             "give valid_from too: the start of what is over is not guessed",
         )
     draft = draft.starting(op.writer.store_time)
+    Interval(draft.valid_from, draft.valid_to)
     audience = queries.audience_number(op.writer, op.caller.audience(Scope(draft.scope)))
     memory_id = memory_id or new_id(op.writer.store_time)
     repeated = check(op, draft, audience, memory_id)
@@ -92,7 +110,7 @@ def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
         id=memory_id,
         status=WriteStatus.CREATED,
         vector=draft.vectors.status,
-        warnings=[*draft.warnings, *draft.vectors.warnings, *_past(draft, op.writer.now)],
+        warnings=[*draft.warnings, *draft.vectors.warnings, *_out_of_sight(draft, op.writer.now)],
         type=draft.type,
     )
 
@@ -144,6 +162,7 @@ def store_version(op: Operation, draft: Draft, memory_id: str, version: int, aud
             caller.circle,
             caller.project,
             draft.conversation_id,
+            caller.conversation_id,
             draft.source,
             draft.model_id,
             draft.variant,
@@ -163,16 +182,32 @@ def store_vectors(op: Operation, item: int, vectors: Vectors) -> None:
         space = embeddings.space_for(op.writer, *vectors.space)
         embeddings.insert_vectors(op.writer, item, space, vectors.vectors)
     if vectors.status is VectorStatus.PENDING:
-        queue.enqueue(
-            op.writer, queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id)
-        )
+        queue.enqueue(op.writer, _embed_job(op, item))
+
+
+def inherit_vectors(op: Operation, from_item: int, to_item: int) -> None:
+    """Gives a version the vectors of one whose text is the same, and a job for those still to come."""
+    embeddings.copy_vectors(op.writer, from_item, to_item)
+    queries.note_change(op.writer, to_item, "vector")
+    if queue.is_queued(op.writer, _embed_job(op, from_item).key):
+        queue.enqueue(op.writer, _embed_job(op, to_item))
+
+
+def _embed_job(op: Operation, item: int) -> queue.Job:
+    return queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id)
 
 
 def create(
     op: Operation, draft: Draft, memory_id: str, audience: int, state: State, other_id: str = ""
 ) -> None:
     """Stores a new memory: its event, first version, belief and state. `other_id` is one it supersedes."""
-    event = op.record("create", memory_id, 1, other_id=other_id, after=digestible(draft))
+    event = op.record(
+        "create",
+        memory_id,
+        1,
+        other_id=other_id,
+        after=digestible(draft, draft.valid_from, draft.valid_to, state),
+    )
     item = store_version(op, draft, memory_id, 1, audience)
     expires = plus(op.writer.store_time, SESSION_SECONDS) if draft.scope == Scope.SESSION else FOREVER
     belief = Belief(
@@ -198,13 +233,6 @@ def create(
     queries.put_state(op.writer, memory_id, state)
 
 
-def digestible(draft: Draft) -> str:
-    """What an event's digests are taken of."""
-    return "\x1f".join(
-        (draft.type, draft.title, draft.content, draft.metadata, draft.valid_from, draft.valid_to)
-    )
-
-
 def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief | None:
     """The memory that supersedes this one now, if it is current and the caller sees it."""
     view = view_of(reader, caller, Filter())
@@ -226,42 +254,72 @@ def refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str
             continue
         current = queries.version_of(op.writer, successor.item)
         raise SupersededValue(
-            f"this value was superseded; the current one is {successor.memory_id}: {current.content[:300]}",
-            "if it holds again, write it with reassert=true or with the valid_from it holds from",
+            f"this value was superseded; the current one is {successor.memory_id}: {_shown(current.content)}",
+            "if it holds again, memory_write it with reassert=true or with the valid_from it holds from",
         )
 
 
+def _shown(content: str) -> str:
+    if len(content) <= SHOWN_CHARACTERS:
+        return content
+    return f"{content[:SHOWN_CHARACTERS]}… (all {len(content):,} characters: memory_get)"
+
+
 def _sighted(op: Operation, draft: Draft, memory_id: str) -> WriteResult:
-    view = View(op.caller, Filter(variant=draft.variant), op.writer.now)
-    belief = queries.newest_belief(op.writer, view, memory_id)
-    assert belief is not None, "a duplicate stands in an audience the caller writes to"
-    stored = queries.version_of(op.writer, belief.item)
+    belief = _held_belief(op, memory_id)
     event = op.record("corroborate", memory_id, belief.version)
     queries.insert_sighting(op.writer, memory_id, op.caller, event)
     return WriteResult(
         id=memory_id,
         status=WriteStatus.DUPLICATE,
-        vector=VectorStatus.READY if embeddings.has_vectors(op.writer, belief.item) else VectorStatus.NONE,
-        warnings=[*draft.warnings, *_differences(draft, stored, belief)],
-        type=stored.type,
+        vector=_vector_status(op, belief.item),
+        warnings=[*draft.warnings, *differences(op, draft, memory_id)],
+        type=belief.type,
     )
 
 
-def _differences(draft: Draft, stored: Version, belief: Belief) -> list[str]:
-    pairs = (
-        ("title", draft.title, stored.title),
-        ("metadata", draft.metadata if draft.metadata != "{}" else "", stored.metadata),
-        ("valid_to", draft.valid_to, belief.valid_to),
-        ("valid_from", min(draft.valid_from, belief.valid_from), belief.valid_from),
+def _held_belief(op: Operation, memory_id: str) -> Belief:
+    belief = queries.newest_belief(op.writer, View(op.caller, Filter(), op.writer.now), memory_id)
+    assert belief is not None, "a repeated statement stands in an audience the caller writes to"
+    return belief
+
+
+def _vector_status(op: Operation, item: int) -> VectorStatus:
+    if queue.is_queued(op.writer, _embed_job(op, item).key):
+        return VectorStatus.PENDING
+    return VectorStatus.READY if embeddings.has_vectors(op.writer, item) else VectorStatus.NONE
+
+
+def differences(op: Operation, draft: Draft, memory_id: str) -> list[str]:
+    """What a repeated statement brought that the memory which says it already does not have."""
+    belief = _held_belief(op, memory_id)
+    stored = queries.version_of(op.writer, belief.item)
+    state = queries.state_of(op.writer, memory_id)
+    table: tuple[tuple[str, object, object, object], ...] = (
+        ("wording", draft.content, stored.content, ""),
+        ("title", draft.title, stored.title, ""),
+        ("metadata", draft.metadata, stored.metadata, "{}"),
+        ("conversation_id", draft.conversation_id, stored.conversation_id, ""),
+        ("valid_to", draft.valid_to, belief.valid_to, FOREVER),
+        ("importance", draft.importance, state.importance, UNSAID_IMPORTANCE),
+        ("refresh_on", draft.refresh_on, state.refresh_on, ""),
+        ("refresh_reason", draft.refresh_reason, state.refresh_reason, ""),
+        ("source", draft.source, stored.source, "agent"),
+        ("model_id", draft.model_id, stored.model_id, ""),
+        ("embed_text", draft.embed_text, stored.embed_text, ""),
     )
+    found = [name for name, given, kept, unsaid in table if given not in (unsaid, kept)]
+    if draft.valid_from < belief.valid_from:
+        found.append("valid_from")
     return [
-        f"{name} differs from what is stored and was not taken over; memory_update changes it"
-        for name, given, kept in pairs
-        if given and given != kept
+        f"{name} differs from what is stored, which stays: {_REMEDIES.get(name, _UPDATE)}" for name in found
     ]
 
 
-def _past(draft: Draft, now: str) -> tuple[str, ...]:
+def _out_of_sight(draft: Draft, now: str) -> tuple[str, ...]:
+    """What to say of a memory that a default read does not show now."""
     if draft.valid_to <= now:
         return ("it ended in the past: default reads leave it out, reads with as_of find it",)
+    if draft.valid_from > now:
+        return (f"it holds from {draft.valid_from} on: default reads leave it out until then",)
     return ()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.system.model import Examination, Finding
@@ -15,13 +17,15 @@ _LOAD_SECONDS = 10.0
 
 
 def examine(ctx: Context) -> Examination:
-    """Everything that does not agree, and how much there is; changes nothing.
+    """What does not agree, and how much the caller's user has; changes nothing, and takes the time it takes.
 
-    `faults` make the store unsound; `notes` are what a person may want to act on.
+    `faults` make the store unsound; `notes` are what a person may want to act on. Of other users of the same
+    store nothing is told but that rows, files and indexes are sound or not.
     """
     ctx.embedder.get(_LOAD_SECONDS)
-    with ctx.read() as reader:
-        faults = integrity.faults(reader, ctx.database.heads.read(), ctx.clock.now())
+    heads = ctx.database.heads.read()
+    with replace(ctx, deadline=math.inf).read() as reader:
+        faults = integrity.faults(reader, heads, ctx.clock.now())
         counts = integrity.counts(reader)
         dead = queue.dead(reader)
         engine = reader.dialect.describe()
