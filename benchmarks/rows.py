@@ -2,64 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from m3_memory.app import App
-from m3_memory.storage.database import Database, Reader, Writer
+from m3_memory.storage.database import BUSY_SECONDS, Reader, Store, Writer, unlimited
 from m3_memory.storage.dialect import Dialect
 from m3_memory.storage.heads import HeadFile
 from m3_memory.storage.sql import Row, Sql
 
 
 @dataclass
-class CountingDatabase:
-    """A database that counts the rows its readers get."""
+class CountingStore:
+    """A store that counts the rows its readers get."""
 
-    inner: Database
+    inner: Store
     rows_read: int = 0
 
     @property
     def dialect(self) -> Dialect:
         return self.inner.dialect
 
-    @contextmanager
-    def read(self, user_id: str) -> Generator[Reader]:
-        with self.inner.read(user_id) as reader:
-            yield _CountingReader(reader, self)
-
-    def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
-        return self.inner.write(user_id, timeout_seconds)
-
-    def exclusive(self, name: str) -> AbstractContextManager[bool]:
-        return self.inner.exclusive(name)
-
     @property
     def heads(self) -> HeadFile:
         return self.inner.heads
 
-    @property
-    def migrated(self) -> tuple[str, ...]:
-        return self.inner.migrated
+    @contextmanager
+    def read(self, user_id: str, seconds_left: Callable[[], float] = unlimited) -> Generator[Reader]:
+        with self.inner.read(user_id, seconds_left) as reader:
+            yield _CountingReader(reader, self)
 
-    @property
-    def backup_path(self) -> Path | None:
-        return self.inner.backup_path
-
-    def close(self) -> None:
-        self.inner.close()
+    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
+        return self.inner.write(user_id, timeout_seconds)
 
 
 @dataclass(frozen=True)
 class _CountingReader:
     inner: Reader
-    counted: CountingDatabase
+    counted: CountingStore
 
     @property
     def dialect(self) -> Dialect:
         return self.inner.dialect
+
+    @property
+    def user_id(self) -> str:
+        return self.inner.user_id
 
     @property
     def now(self) -> str:
@@ -84,6 +73,6 @@ class _CountingReader:
         return found
 
 
-def counting(app: App) -> CountingDatabase:
+def counting(app: App) -> CountingStore:
     """The store of an app, counted from now on."""
-    return CountingDatabase(app.database)
+    return CountingStore(app.database)

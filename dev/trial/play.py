@@ -100,8 +100,8 @@ class Play:
             sum(times),
             f"write {len(times)} memories, each with its vector",
             "\n".join(failed[:5])
-            or f"all created; first {first:.0f} ms with loading the model and making the store, then"
-            f" {statistics.median(others):.1f} ms each, 95 of 100 under {_percentile(others, 95):.1f} ms",
+            or f"the first in {first:.0f} ms (makes the store, loads the model), then"
+            f" {statistics.median(others):.1f} ms each, 95 % in {_percentile(others, 95):.1f} ms",
             ok=not failed,
         )
         last = await agent.call("memory_get", {"id": self.ids[self.world.statements[-1].key]})

@@ -21,11 +21,11 @@ from m3_memory.kernel.clock import SystemClock
 from m3_memory.kernel.ids import new_id
 from m3_memory.place import Place, find_place, is_named
 from m3_memory.storage import open_database
+from m3_memory.storage.database import BUSY_SECONDS, unlimited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from m3_memory.config import HostEnvironment, Settings
     from m3_memory.kernel.clock import Clock
@@ -49,7 +49,8 @@ class App:
         self.settings = settings
         self.clock = clock
         self.embedder = open_embedder(settings.embedder)
-        self.database = _LazyDatabase(self._open_store)
+        self._opening = threading.Lock()
+        self._store: Database | None = None
         self._host = host
         self._conversation_id = _session_id(host) or new_id(clock.now())
         self._places: dict[tuple[str, ...], Place] = {}
@@ -58,6 +59,14 @@ class App:
     def open(cls, settings: Settings, clock: Clock | None = None) -> App:
         """An app for these settings; nothing is read or written yet."""
         return cls(settings, clock or SystemClock(), host_environment())
+
+    @property
+    def database(self) -> Database:
+        """The store, opened by whoever asks first. Raises what opening raises; the next one tries again."""
+        with self._opening:
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
 
     def caller_for(
         self, launch: Launch, client_name: str = "", roots: Callable[[], tuple[str, ...]] = tuple
@@ -87,7 +96,7 @@ class App:
         """What one call of this caller may use, from now until the settings' time is up."""
         return Context(
             caller=caller,
-            database=self.database,
+            database=_LazyStore(self),
             embedder=self.embedder,
             clock=self.clock,
             settings=self.settings,
@@ -98,7 +107,10 @@ class App:
 
     def close(self) -> None:
         """Closes the store if it was opened."""
-        self.database.close()
+        with self._opening:
+            if self._store is not None:
+                self._store.close()
+            self._store = None
 
     def _place(self, requested: str, roots: Callable[[], tuple[str, ...]]) -> Place:
         """A place once found stays, also when its folder goes away under a running process."""
@@ -119,51 +131,27 @@ class App:
         return opened
 
 
-class _LazyDatabase:
-    """A store that is opened when first read or written; an opening that failed is tried again."""
+class _LazyStore:
+    """An app's store, opened by the first call that reads or writes."""
 
-    def __init__(self, open_store: Callable[[], Database]) -> None:
-        self._open_store = open_store
-        self._lock = threading.Lock()
-        self._store: Database | None = None
+    def __init__(self, app: App) -> None:
+        self._app = app
 
     @property
     def dialect(self) -> Dialect:
-        return self.opened().dialect
-
-    def read(self, user_id: str) -> AbstractContextManager[Reader]:
-        return self.opened().read(user_id)
-
-    def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
-        return self.opened().write(user_id, timeout_seconds)
-
-    def exclusive(self, name: str) -> AbstractContextManager[bool]:
-        return self.opened().exclusive(name)
+        return self._app.database.dialect
 
     @property
     def heads(self) -> HeadFile:
-        return self.opened().heads
+        return self._app.database.heads
 
-    @property
-    def migrated(self) -> tuple[str, ...]:
-        return self.opened().migrated
+    def read(
+        self, user_id: str, seconds_left: Callable[[], float] = unlimited
+    ) -> AbstractContextManager[Reader]:
+        return self._app.database.read(user_id, seconds_left)
 
-    @property
-    def backup_path(self) -> Path | None:
-        return self.opened().backup_path
-
-    def opened(self) -> Database:
-        """The store itself. Raises what opening it raises."""
-        with self._lock:
-            if self._store is None:
-                self._store = self._open_store()
-            return self._store
-
-    def close(self) -> None:
-        with self._lock:
-            if self._store is not None:
-                self._store.close()
-            self._store = None
+    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
+        return self._app.database.write(user_id, timeout_seconds)
 
 
 def _agent(requested: str, client_name: str) -> tuple[str, tuple[str, ...]]:

@@ -7,23 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from m3_memory.errors import DeadlinePassed, ReadOnlyCall
+from m3_memory.storage.database import BUSY_SECONDS, unlimited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from m3_memory.config import Settings
     from m3_memory.inference.embedder import EmbedderSource
     from m3_memory.kernel.caller import Caller
     from m3_memory.kernel.clock import Clock
-    from m3_memory.storage.database import Database, Reader, Writer
+    from m3_memory.storage.database import Reader, Store, Writer
     from m3_memory.storage.dialect import Dialect
     from m3_memory.storage.heads import HeadFile
-
-
-BUSY_SECONDS = 10.0
-"""The longest a call waits for other writers."""
 
 
 class Tools(Protocol):
@@ -51,7 +47,7 @@ class Context:
     """What one call runs with. `deadline` is on the clock's monotonic scale, in seconds."""
 
     caller: Caller
-    database: Database
+    database: Store
     embedder: EmbedderSource
     clock: Clock
     settings: Settings
@@ -62,61 +58,52 @@ class Context:
 
     @contextmanager
     def read(self) -> Generator[Reader]:
-        """A read transaction for the caller's user."""
-        with self.database.read(self.caller.user_id) as reader:
+        """A read transaction for the caller's user, stopped when time is up or the call was cancelled."""
+        self.ensure_time()
+        with self.database.read(self.caller.user_id, self.seconds_left) as reader:
             yield reader
 
     @contextmanager
     def write(self) -> Generator[Writer]:
         """The owner's write transaction; rolled back when the call's time is up or it was cancelled."""
+        self.ensure_time()
         with self.database.write(self.caller.user_id, min(self.seconds_left(), BUSY_SECONDS)) as writer:
             yield writer
             self.ensure_time()
 
     def seconds_left(self) -> float:
-        return max(0.0, self.deadline - self.clock.monotonic())
+        """How long somebody still waits for this call; none once it was cancelled."""
+        return 0.0 if self.cancelled() else max(0.0, self.deadline - self.clock.monotonic())
 
     def ensure_time(self) -> None:
         """Raises DeadlinePassed when nobody waits for this call any more."""
-        if self.cancelled() or self.seconds_left() <= 0:
+        if self.seconds_left() <= 0:
             raise DeadlinePassed(
                 "the call was cancelled or its time ran out before it was done; nothing was stored",
                 "try again, with a larger timeout if it keeps happening",
             )
 
     def reading(self) -> Context:
-        """The same context over a database that refuses to write."""
+        """The same context over a store that refuses to write."""
         return replace(self, database=_ReadOnly(self.database))
 
 
 class _ReadOnly:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     @property
     def dialect(self) -> Dialect:
-        return self._database.dialect
-
-    def read(self, user_id: str) -> AbstractContextManager[Reader]:
-        return self._database.read(user_id)
-
-    def write(self, user_id: str, timeout_seconds: float = 10.0) -> AbstractContextManager[Writer]:
-        raise ReadOnlyCall("a reading tool tried to write", "report this: it is a bug of this product")
-
-    def exclusive(self, name: str) -> AbstractContextManager[bool]:
-        return self._database.exclusive(name)
+        return self._store.dialect
 
     @property
     def heads(self) -> HeadFile:
-        return self._database.heads
+        return self._store.heads
 
-    @property
-    def migrated(self) -> tuple[str, ...]:
-        return self._database.migrated
+    def read(
+        self, user_id: str, seconds_left: Callable[[], float] = unlimited
+    ) -> AbstractContextManager[Reader]:
+        return self._store.read(user_id, seconds_left)
 
-    @property
-    def backup_path(self) -> Path | None:
-        return self._database.backup_path
-
-    def close(self) -> None:
-        """A call never closes the store it was lent."""
+    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
+        raise ReadOnlyCall("a reading tool tried to write", "report this: it is a bug of this product")

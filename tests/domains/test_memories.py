@@ -283,7 +283,12 @@ def test_the_same_statement_twice_is_one_memory(agent: Agent) -> None:
     }
     answer = agent.call("memory_write", **again, valid_to="2030-01-01")
     assert (answer["id"], answer["status"]) == (memory_id, "duplicate")
-    assert {warning.split()[0] for warning in answer["warnings"]} == {"wording", "title", "metadata", "valid_to"}
+    assert {warning.split()[0] for warning in answer["warnings"]} == {
+        "wording",
+        "title",
+        "metadata",
+        "valid_to",
+    }
     assert (
         get(agent, memory_id)["memory"].items()
         >= {"title": "Day", "metadata": {"k": 1}, "version": 1}.items()

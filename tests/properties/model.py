@@ -5,7 +5,6 @@ The rows are the oracle's, so that what a caller sees of them is the oracle's an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -131,7 +130,10 @@ class Model:
         if old.valid_from >= (valid_to or old.valid_to):
             return Verdict("invalid_time")
         said = Statement(text, old.type, old.place[0], old.valid_from, valid_to or old.valid_to)
-        if text.content != self.text(old).content:
+        grows = (valid_to or old.valid_to) > old.valid_to
+        if grows and any(map(self._is_open, self._successors(memory_id))):
+            return Verdict("not_current")
+        if grows or text.content != self.text(old).content:
             if self._same(said, old.place, but=memory_id):
                 return Verdict("duplicate_value")
             if self._is_superseded(replace(said, valid_from=None), old.place, but=memory_id):
@@ -240,8 +242,14 @@ class Model:
     def _is_open(self, memory_id: str) -> bool:
         return self.newest(memory_id).recorded_to == OPEN
 
-    def _successors(self, memory_id: str) -> Iterator[str]:
-        return (new for new, old in self.supersedes if old == memory_id)
+    def _successors(self, memory_id: str) -> set[str]:
+        """What took its place, and the places of those in turn."""
+        found: set[str] = set()
+        reached = {memory_id}
+        while reached:
+            found |= reached
+            reached = {new for new, old in self.supersedes if old in reached} - found
+        return found - {memory_id}
 
     def _same(self, said: Statement, place: Place, but: str = "") -> list[str]:
         """Memories that say the same: open, of the same place and type, about a time that overlaps.
@@ -266,12 +274,15 @@ class Model:
         """Whether another memory took this value's place and is current, and no later start is named."""
         if said.type in EVENTS:
             return False
-        for new, old in self.supersedes:
-            was, current = self.newest(old), self.newest(new)
-            said_so = (was.place, was.type, self.text(was).content) == (place, said.type, said.text.content)
-            if not said_so or but in (old, new) or not self._holds(current):
+        for old in {old for _, old in self.supersedes} - {but}:
+            was = self.newest(old)
+            if (was.place, was.type, self.text(was).content) != (place, said.type, said.text.content):
                 continue
-            if said.valid_from is None or said.valid_from <= current.valid_from:
+            standing = [self.newest(new) for new in self._successors(old)]
+            later = [b for b in standing if self._holds(b)]
+            if but in {b.memory_id for b in later}:
+                continue
+            if any(said.valid_from is None or said.valid_from <= b.valid_from for b in later):
                 return True
         return False
 

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import LiteralString
 
 from m3_memory.kernel.caller import Caller, Scope
 from m3_memory.storage.database import Database, Writer
@@ -31,7 +32,7 @@ PROJECTS = ("p", NOWHERE, "p/q", "-", "%2D", "q")
 CONVERSATIONS = ("c", "c/d", "-")
 SCOPES = ("agent", "session", "user")
 
-_PLANTED = (
+_PLANTED: LiteralString = (
     "INSERT INTO memory_validity (memory_id, item, version, valid_from, valid_to, recorded_from, recorded_to,"
     " trust_state, expires_at, audience, type, agent_id, conversation_id, variant, opened_by)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -68,8 +69,9 @@ def plant(database: Database, worlds: Iterable[World]) -> None:
     """Puts the worlds' rows into a store as they are; a belief's number is kept as its `opened_by`."""
     with database.write("planter") as writer:
         places = dict[str, int]()
-        rows = [_row(writer, belief, places) for world in worlds for belief in world.rows.beliefs]
-        writer.execute_many(_PLANTED, rows)
+        for world in worlds:
+            for belief in world.rows.beliefs:
+                writer.execute(sql(_PLANTED, *_row(writer, belief, places)))
 
 
 def view_for(asker: Asker, question: Question) -> View:

@@ -121,16 +121,17 @@ def test_rare_words_come_before_common_ones(database: Database) -> None:
         _word(writer, "rare", "rare word alone")
         for count in range(30):
             _word(writer, f"common {count}", "common word again")
-    assert sorted(_found(database, ["common", "rare"], limit=2)) == ["both", "rare"]
+    assert _found(database, ["common", "rare"], limit=4) == ["both", "rare", "common 29", "common 28"]
+    assert _found(database, ["common"], limit=2) == ["common 29", "common 28"]
 
 
 def test_how_common_words_are_is_counted(words: Database) -> None:
     with words.read("local") as reader:
         view = view_of(reader, HERE, Filter())
         known = words.dialect.term_statistics(reader, view, ["release", "deploy", "it's", "nowhere"])
-    assert known.documents == 4
-    assert known.average_length == pytest.approx(30 / 4)
-    assert dict(known.documents_with) == {"release": 3, "deploy": 1, "it's": 1}
+    assert known.documents == 3
+    assert known.average_length == pytest.approx(24 / 3)
+    assert dict(known.documents_with) == {"release": 2, "deploy": 1, "it's": 1}
 
 
 def test_a_store_of_many_rows_finds_the_few_that_match(database: Database) -> None:
@@ -143,6 +144,46 @@ def test_a_store_of_many_rows_finds_the_few_that_match(database: Database) -> No
         ids = {row[0]: row[1] for row in reader.rows(sql("SELECT item, memory_id FROM memory_items"))}
     assert {ids[item] for item in found} == {"wanted", "filler 7"}
     assert known.documents_with["filler"] == SMALL + 50
+
+
+OTHERS = (THERE, replace(HERE, user_id="other"), replace(HERE, circle="apart"))
+
+
+def test_what_others_write_changes_no_candidate_and_no_score(database: Database) -> None:
+    """However much, whatever words, however long: an answer depends on the caller's own audiences."""
+    asked = ["needle", "filler", "row", "number7", "nowhere"]
+    with database.write("local") as writer:
+        for count in range(SMALL + 50):
+            _word(writer, f"mine {count}", f"filler number{count} row {'needle ' * (count % 5 == 0)}end")
+
+    def answers() -> list[object]:
+        with database.read("local") as reader:
+            view = view_of(reader, HERE, Filter())
+            chosen = database.dialect.text_candidates(reader, view, asked, 20)
+            return [chosen, *worded(reader, view, asked)]
+
+    before = answers()
+    with database.write("local") as writer:
+        for count in range(150):
+            _word(writer, f"theirs {count}", "needle nowhere row needle", OTHERS[count % 3])
+            _word(writer, f"long {count}", f"number7 {'padding ' * 40}end", OTHERS[count % 3])
+    assert answers() == before
+    with database.write("local") as writer:
+        _word(writer, "mine too", "needle nowhere row needle")
+    assert answers() != before
+
+
+def test_a_question_may_have_as_many_words_as_fit_in_it(database: Database) -> None:
+    many = [f"w{count}" for count in range(1_999)]
+    with database.write("local") as writer:
+        for count in range(SMALL + 1):
+            _word(writer, f"filler {count}", "filler row")
+        _word(writer, "all", " ".join(many))
+    assert _found(database, many) == ["all"]
+    with database.read("local") as reader:
+        found, known = worded(reader, view_of(reader, HERE, Filter()), many)
+    assert len(found) == 1
+    assert known.documents_with["w1998"] == 1
 
 
 def _vector(*numbers: float) -> bytes:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
+from pathlib import Path
 
 import apsw
 import psycopg
 import pytest
 
-from m3_memory.errors import NotFound, StoreBusy
+from m3_memory.errors import DeadlinePassed, NotFound, StoreBusy, StoreReadOnly
 from m3_memory.kernel.clock import FOREVER, ManualClock, SystemClock, later
 from m3_memory.storage import open_database
 from m3_memory.storage.database import Database
 from m3_memory.storage.sql import Sql, sql
 from tests.storage.holder import holder
-from tests.storage.rows import owner_number, remember, remembered, store_times
+from tests.storage.rows import remember, remembered, store_times
 from tests.stores import PostgresStores, SqliteStores, Stores
 
 _REFUSED = (apsw.ConstraintError, psycopg.errors.InsufficientPrivilege, psycopg.errors.RaiseException)
@@ -265,6 +267,34 @@ def test_only_one_process_at_a_time_does_what_is_exclusive(store: str, clock: Ma
     database.close()
 
 
+def test_a_lock_that_cannot_be_made_is_told_from_one_that_is_taken(
+    sqlite_stores: SqliteStores, clock: ManualClock
+) -> None:
+    store = Path(sqlite_stores.fresh())
+    store.with_name(f"{store.name}.drain.lock").mkdir()
+    with closing(open_database(store, clock)) as database:
+        with pytest.raises(StoreReadOnly) as refused:
+            _gets_to_drain(database)
+        assert "drain.lock" in refused.value.message
+        assert _ids(database) == []
+    sqlite_stores.discard()
+
+
+def test_a_read_is_stopped_when_nobody_waits_for_it_any_more(database: Database) -> None:
+    left = iter([*[5.0] * 3, *[0.0] * 1_000_000])  # it is given up while its statement runs
+    endless = sql(
+        "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x > 0) SELECT count(*) FROM n"
+    )
+    with pytest.raises(DeadlinePassed) as stopped, database.read("local", lambda: min(next(left), 0.1)) as it:
+        it.rows(endless)
+    assert stopped.value.hint
+    with database.read("local") as reader:
+        assert reader.rows(sql("SELECT 1")) == [(1,)]
+    with database.write("local") as writer:
+        remember(writer, "after")
+    assert _ids(database) == ["after"]
+
+
 def test_values_come_back_as_they_went(database: Database) -> None:
     text = "naïve 日本語 👩‍👩‍👧‍👦 \u2028 \x1b %s ? 'quoted' \\"
     with database.write("local") as writer:
@@ -282,16 +312,6 @@ def test_values_come_back_as_they_went(database: Database) -> None:
             1,
             1.0,
         )
-
-
-def test_many_rows_go_in_by_one_statement(database: Database) -> None:
-    with database.write("local") as writer:
-        writer.execute_many(
-            "INSERT INTO search_changes (item, kind) VALUES (?, ?)", [(n, "insert") for n in range(100)]
-        )
-    with database.read("local") as reader:
-        assert reader.row(sql("SELECT count(*), max(item) FROM search_changes")) == (100, 99)
-        assert owner_number(reader, "local") == 1
 
 
 def test_a_store_describes_its_engine(

@@ -13,6 +13,7 @@ import pytest
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import history, open_database
 from m3_memory.storage.database import Database
+from m3_memory.storage.locks import file_lock
 from m3_memory.storage.sql import sql
 from tests.storage.rows import owner_number, remember
 from tests.stores import PostgresStores, SqliteStores
@@ -165,3 +166,18 @@ def test_a_postgresql_store_notes_no_head_unless_told_where(
         _write(database, "a")
         assert database.heads.read() == {}
     postgres_stores.discard()
+
+
+def test_a_commit_waits_for_the_heads_but_not_for_ever(
+    sqlite_stores: SqliteStores, clock: ManualClock
+) -> None:
+    location = sqlite_stores.fresh()
+    with _reopened(location, clock) as database:
+        _write(database, "a")
+        with file_lock(Path(f"{location}.head.lock")) as held:
+            assert held
+            _write(database, "b")
+            assert [head[0] for head in database.heads.read().values()] == [1]
+        _write(database, "c")
+        assert [head[0] for head in database.heads.read().values()] == [3]
+    sqlite_stores.discard()

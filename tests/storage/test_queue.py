@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from m3_memory.kernel.clock import ManualClock, plus
 from m3_memory.storage import open_database, queue
 from m3_memory.storage.database import Database
 from m3_memory.storage.queue import MAX_ATTEMPTS, Claim, Job
+from m3_memory.storage.sql import sql
 from tests.storage.rows import remember, remembered
 
 KINDS = ("embed",)
@@ -41,8 +43,8 @@ def _finish(database: Database, claimed: Claim) -> bool:
         return queue.finish(writer, claimed)
 
 
-def _counts(database: Database) -> tuple[int, int, int]:
-    with database.read("local") as reader:
+def _counts(database: Database, user_id: str = "local") -> tuple[int, int, int]:
+    with database.read(user_id) as reader:
         found = queue.counts(reader)
     return found["waiting"], found["running"], found["dead"]
 
@@ -50,14 +52,14 @@ def _counts(database: Database) -> tuple[int, int, int]:
 def test_a_job_goes_from_waiting_to_running_to_done(database: Database) -> None:
     assert _claim(database) is None
     _enqueue(database, _job("embed:1", user_id="ada"))
-    assert _counts(database) == (1, 0, 0)
+    assert _counts(database, "ada") == (1, 0, 0)
     claimed = _claimed(database)
     assert (claimed.kind, claimed.key, claimed.user_id, claimed.attempt) == ("embed", "embed:1", "ada", 1)
     assert claimed.payload == {"item": 7, "name": "näme"}
-    assert _counts(database) == (0, 1, 0)
+    assert _counts(database, "ada") == (0, 1, 0)
     assert _claim(database) is None
     assert _finish(database, claimed)
-    assert _counts(database) == (0, 0, 0)
+    assert _counts(database, "ada") == (0, 0, 0)
 
 
 def test_a_job_is_enqueued_with_its_transaction_or_not_at_all(database: Database) -> None:
@@ -222,3 +224,16 @@ def test_looking_for_work_takes_no_lock(database: Database) -> None:
     with database.write("local") as writer:
         remember(writer, "first")
         assert _claim(database) is None
+
+
+def test_everybody_learns_of_their_own_jobs_alone(database: Database) -> None:
+    _enqueue(database, _job("embed:1"), _job("embed:2", user_id="ada"), _job("embed:3", user_id="ada"))
+    for _ in range(3):
+        queue.fail(database, replace(_claimed(database), attempt=1), "no model")
+    assert [_counts(database, user) for user in ("local", "ada", "eve")] == [(1, 0, 0), (2, 0, 0), (0, 0, 0)]
+    with database.write("") as writer:
+        writer.execute(sql("UPDATE jobs SET state = 'dead'"))
+    with database.read("ada") as reader:
+        assert [job.key for job in queue.dead(reader)] == ["embed:2", "embed:3"]
+    with database.read("eve") as reader:
+        assert queue.dead(reader) == []

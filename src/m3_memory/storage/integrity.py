@@ -110,12 +110,13 @@ def counts(reader: Reader) -> dict[str, int]:
         "memories": sql("SELECT count(DISTINCT i.memory_id) FROM") + theirs,
         "versions": sql("SELECT count(*) FROM") + theirs,
         "open_beliefs": sql("SELECT count(*) FROM") + believed,
-        "vectors": sql("SELECT count(*) FROM") + theirs + sql("JOIN memory_embeddings AS e ON e.item = i.item"),
+        "vectors": sql("SELECT count(*) FROM")
+        + theirs
+        + sql("JOIN memory_embeddings AS e ON e.item = i.item"),
         "without_vectors": sql("SELECT count(*) FROM")
         + believed
         + sql(
-            "WHERE i.embed = 1"
-            " AND NOT EXISTS (SELECT 1 FROM memory_embeddings AS e WHERE e.item = i.item)"
+            "WHERE i.embed = 1 AND NOT EXISTS (SELECT 1 FROM memory_embeddings AS e WHERE e.item = i.item)"
         ),
         "events": sql("SELECT count(*) FROM memory_history WHERE owner =") + owner,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from m3_memory.errors import M3Error
@@ -14,7 +15,10 @@ from m3_memory.storage import queue
 from m3_memory.toolbox import JOBS
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from m3_memory.app import App
+    from m3_memory.storage.database import Database
 
 LOCK = "worker"
 AGENT = "worker"
@@ -25,18 +29,20 @@ _LOAD_SECONDS = 30.0
 _PAUSE_SECONDS = 2.0
 
 
-def run_once(app: App) -> dict[str, Any]:
+def run_once(app: App, lease_seconds: float = queue.LEASE_SECONDS) -> dict[str, Any]:
     """Does every job that is due; answers {done, failed, waiting, dead}, and `because` where some must wait.
 
-    One process at a time: while another works, nothing is done here.
+    The work is everybody's, what waits and is dead are counted of the settings' user alone. One process at a
+    time: while another works, nothing is done here. A job that takes long keeps its lease. Raises
+    StoreReadOnly where the lock can't be made, and the other Unavailable errors of the store.
     """
     done = failed = 0
     model = app.embedder.get(_LOAD_SECONDS) is not None
     kinds = [kind for kind in JOBS if model or kind not in NEEDS_MODEL]
     with app.database.exclusive(LOCK) as alone:
         worker = f"{socket.gethostname()}:{os.getpid()}"
-        while alone and (claimed := queue.claim(app.database, worker, kinds)):
-            if _worked(app, claimed):
+        while alone and (claimed := queue.claim(app.database, worker, kinds, lease_seconds)):
+            if _worked(app, claimed, lease_seconds):
                 done += 1
             else:
                 failed += 1
@@ -74,11 +80,12 @@ class BackgroundWork:
             self._busy.release()
 
 
-def _worked(app: App, claimed: queue.Claim) -> bool:
+def _worked(app: App, claimed: queue.Claim, lease_seconds: float) -> bool:
     """Runs one job with the rights of whom it acts for; false if it failed and waits for another attempt."""
     caller = Caller(claimed.user_id, AGENT, AGENT, surface=AGENT, grants=frozenset({"produce"}))
     try:
-        store = JOBS[claimed.kind](app.context(caller), claimed.payload)
+        with _kept(app.database, claimed, lease_seconds):
+            store = JOBS[claimed.kind](app.context(caller), claimed.payload)
         with app.database.write(claimed.user_id) as writer:
             if queue.finish(writer, claimed):
                 store(writer)
@@ -86,3 +93,22 @@ def _worked(app: App, claimed: queue.Claim) -> bool:
         queue.fail(app.database, claimed, f"{type(error).__name__}: {error}")
         return False
     return True
+
+
+@contextmanager
+def _kept(database: Database, claimed: queue.Claim, lease_seconds: float) -> Generator[None]:
+    """Prolongs the claim's lease, three times while it lasts, for as long as the block runs."""
+    done = threading.Event()
+
+    def prolong() -> None:
+        while not done.wait(lease_seconds / 3):
+            with suppress(M3Error):  # the store is not to be had now; the lease holds for two more tries
+                queue.heartbeat(database, claimed, lease_seconds)
+
+    thread = threading.Thread(target=prolong, name="m3-worker-lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -54,6 +54,18 @@ def ids_beginning(reader: Reader, view: View, prefix: str, limit: int) -> list[s
     return [text(row[0]) for row in found]
 
 
+def is_believed(reader: Reader, memory_id: str) -> bool:
+    """Whether the store holds an open belief in this memory, for whatever time and audience."""
+    return (
+        reader.row(
+            sql("SELECT 1 FROM memory_validity WHERE memory_id = ? AND", memory_id)
+            + _OPEN
+            + sql("AND trust_state <> 'rejected'")
+        )
+        is not None
+    )
+
+
 def open_belief(writer: Writer, belief: Belief) -> None:
     """Opens a belief from this transaction's store time on; its number and store interval are given here."""
     writer.execute(

@@ -121,23 +121,6 @@ def successors(reader: Reader, memory_id: str) -> list[str]:
     return [text(row[0]) for row in found]
 
 
-def has_open_successor(reader: Reader, memory_id: str) -> bool:
-    """Whether a memory that the store still believes supersedes this one."""
-    return bool(
-        reader.row(
-            sql(
-                "SELECT 1 FROM memory_relationships AS r JOIN memory_validity AS v ON v.memory_id ="
-                " r.from_id"
-                " AND v.recorded_to ="
-                " '9999-12-31T23:59:59.999999Z'"
-                " WHERE r.to_id = ? AND r.type = 'supersedes' AND r.recorded_to ="
-                " '9999-12-31T23:59:59.999999Z'",
-                memory_id,
-            )
-        )
-    )
-
-
 def open_edge(writer: Writer, from_id: str, to_id: str, kind: str, event: int) -> None:
     """Opens an edge from this transaction's store time on."""
     writer.execute(

@@ -17,6 +17,7 @@ from m3_memory.domains.memories.model import (
     digestible,
 )
 from m3_memory.domains.memories.service.drafts import TEXTS, prepare, vectors_for
+from m3_memory.domains.memories.service.succession import refuse_superseded_memory
 from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.domains.memories.service.writes import (
     Operation,
@@ -145,6 +146,7 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
         changed.append("vector")
     if not changed:
         return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
+    _check_growth(op, found, draft, changed)
     event = op.record(
         _kind(changed),
         found.belief.memory_id,
@@ -196,11 +198,6 @@ def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> t
             store_vectors(op, found.version.item, draft.vectors)
             queries.note_change(op.writer, found.version.item, "vector")
         return found.version.item, version
-    if "content" in changed and (repeated := check(op, draft, found.version.audience, memory_id)):
-        raise DuplicateValue(
-            f"memory {repeated} says this already",
-            f"delete {memory_id} instead, or supersede it with {repeated}",
-        )
     version = queries.last_version(op.writer, memory_id) + 1
     item = store_version(
         op, replace(draft, embed=found.version.embed), memory_id, version, found.version.audience
@@ -208,6 +205,21 @@ def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> t
     if not {"content", "title", "vector"} & set(changed):
         inherit_vectors(op, found.version.item, item)
     return item, version
+
+
+def _check_growth(op: Operation, found: Target, draft: Draft, changed: list[str]) -> None:
+    """A change that says something new, or says it for longer, passes the check that every write passes."""
+    memory_id = found.belief.memory_id
+    grows = draft.valid_to > found.belief.valid_to
+    if grows:
+        refuse_superseded_memory(op.writer, op.caller, memory_id)
+    if not grows and "content" not in changed:
+        return
+    if repeated := check(op, draft, found.version.audience, memory_id):
+        raise DuplicateValue(
+            f"memory {repeated} says this already",
+            f"delete {memory_id} instead, or supersede it with {repeated}",
+        )
 
 
 def _closed(op: Operation, found: Target, event: int) -> None:

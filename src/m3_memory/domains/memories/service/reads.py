@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import GetResult, HistoryResult, MemoryRecord, record_of
 from m3_memory.domains.memories.service.standing import CURRENT, state_now
+from m3_memory.domains.memories.service.succession import current_successor
 from m3_memory.domains.memories.service.targets import not_found
-from m3_memory.domains.memories.service.writes import current_successor
 from m3_memory.errors import AmbiguousId
 from m3_memory.kernel.ids import parse_prefix
 from m3_memory.kernel.interval import parse_time

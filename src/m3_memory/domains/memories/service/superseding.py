@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import State, WriteRequest, WriteResult, WriteStatus, digestible
 from m3_memory.domains.memories.service.drafts import prepare
+from m3_memory.domains.memories.service.succession import refuse_superseded_memory
 from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.domains.memories.service.writes import (
     Operation,
@@ -18,11 +19,10 @@ from m3_memory.domains.memories.service.writes import (
     refuse_superseded,
     repetition,
 )
-from m3_memory.errors import DuplicateValue, NotCurrent
+from m3_memory.errors import DuplicateValue
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.ids import new_id
 from m3_memory.kernel.interval import Interval
-from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
@@ -84,7 +84,7 @@ def _inherited(request: SupersedeRequest, found: Target, state: State) -> WriteR
 
 
 def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
-    _refuse_superseded_twice(op, old)
+    refuse_superseded_memory(op.writer, op.caller, old.belief.memory_id)
     draft = draft.starting(op.writer.store_time)
     Interval(draft.valid_from, draft.valid_to)
     audience = _audience(op, old, draft)
@@ -119,26 +119,6 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
         warnings=[*draft.warnings, *draft.vectors.warnings, *_repeated_warning(op, draft, repeated)],
         type=draft.type,
     )
-
-
-def _refuse_superseded_twice(op: Operation, old: Target) -> None:
-    if not queries.has_open_successor(op.writer, old.belief.memory_id):
-        return
-    successor = _open_successor(op, old.belief.memory_id)
-    raise NotCurrent(
-        f"memory {old.belief.memory_id} was superseded already",
-        f"supersede its successor: {successor}" if successor else "memory_history shows by what",
-    )
-
-
-def _open_successor(op: Operation, memory_id: str) -> str:
-    """What took the memory's place, if the caller holds its audience; its own time may be yet to come."""
-    view = View(op.caller, Filter(), op.writer.now)
-    for successor in queries.successors(op.writer, memory_id):
-        belief = queries.newest_belief(op.writer, view, successor)
-        if belief and belief.is_open and belief.trust_state != "rejected":
-            return successor
-    return ""
 
 
 def _audience(op: Operation, old: Target, draft: Draft) -> int:

@@ -19,6 +19,7 @@ from m3_memory.domains.memories.model import (
     digestible,
 )
 from m3_memory.domains.memories.service.drafts import prepare
+from m3_memory.domains.memories.service.succession import current_successor
 from m3_memory.errors import InvalidTime, SupersededValue
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import FOREVER, plus
@@ -26,12 +27,12 @@ from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, dec
 from m3_memory.kernel.ids import new_id
 from m3_memory.kernel.interval import Interval
 from m3_memory.storage import embeddings, history, queue
-from m3_memory.storage.predicates import Filter, View, view_of
+from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
     from m3_memory.kernel.caller import Caller
-    from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.database import Writer
 
 SESSION_SECONDS = 24 * 60 * 60
 """How long a memory of scope session is kept."""
@@ -231,15 +232,6 @@ def create(
     )
     queries.open_belief(op.writer, belief)
     queries.put_state(op.writer, memory_id, state)
-
-
-def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief | None:
-    """The memory that supersedes this one now, if it is current and the caller sees it."""
-    view = view_of(reader, caller, Filter())
-    for successor in queries.successors(reader, memory_id):
-        if belief := queries.visible_belief(reader, view, successor):
-            return belief
-    return None
 
 
 def refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str) -> None:

@@ -1,0 +1,51 @@
+"""What took a memory's place: its successors, and theirs in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.errors import NotCurrent
+from m3_memory.storage.predicates import Filter, View, view_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from m3_memory.domains.memories.model import Belief
+    from m3_memory.kernel.caller import Caller
+    from m3_memory.storage.database import Reader
+
+
+def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief | None:
+    """The memory that stands in this one's place now, if it is current and the caller sees it."""
+    view = view_of(reader, caller, Filter())
+    for successor in _successors(reader, memory_id):
+        if belief := queries.visible_belief(reader, view, successor):
+            return belief
+    return None
+
+
+def refuse_superseded_memory(reader: Reader, caller: Caller, memory_id: str) -> None:
+    """Raises NotCurrent while the store believes in a memory that took this one's place, at any time.
+
+    It is named if the caller holds its audience.
+    """
+    believed = [found for found in _successors(reader, memory_id) if queries.is_believed(reader, found)]
+    if not believed:
+        return
+    view = View(caller, Filter(), reader.now)
+    named = next((found for found in believed if queries.newest_belief(reader, view, found)), "")
+    raise NotCurrent(
+        f"memory {memory_id} was superseded already",
+        f"supersede or update its successor: {named}" if named else "memory_history shows by what",
+    )
+
+
+def _successors(reader: Reader, memory_id: str) -> Iterator[str]:
+    """Every memory that superseded this one or a successor of it; the nearest first, each once."""
+    reached, waiting = {memory_id}, [memory_id]
+    while waiting:
+        found = [new for new in queries.successors(reader, waiting.pop(0)) if new not in reached]
+        reached.update(found)
+        waiting += found
+        yield from found
