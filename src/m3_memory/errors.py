@@ -19,6 +19,7 @@ M3Error
 │   ├── DuplicateValue        another current memory already says this
 │   ├── UndoBlocked           a later event stands in the way of an undo
 │   ├── NotDispatchable       a tool that is called by its own name only
+│   ├── AnswerTooLarge        the answer is larger than one message may be; the call itself was done
 │   └── ReadOnlyCall          a reading tool tried to write (a bug of ours)
 ├── Missing                   there is no such thing for this caller
 │   ├── NotFound              no such memory for this caller
@@ -125,6 +126,10 @@ class UndoBlocked(Refused):
 
 class NotDispatchable(Refused):
     code = "not_dispatchable"
+
+
+class AnswerTooLarge(Refused):
+    code = "answer_too_large"
 
 
 class ReadOnlyCall(Refused):

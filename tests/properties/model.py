@@ -278,11 +278,9 @@ class Model:
             was = self.newest(old)
             if (was.place, was.type, self.text(was).content) != (place, said.type, said.text.content):
                 continue
-            standing = [self.newest(new) for new in self._successors(old)]
-            later = [b for b in standing if self._holds(b)]
-            if but in {b.memory_id for b in later}:
-                continue
-            if any(said.valid_from is None or said.valid_from <= b.valid_from for b in later):
+            others = map(self.newest, self._successors(old) - {but})
+            current = [b for b in others if self._holds(b) and self.text(b).content != said.text.content]
+            if any(said.valid_from is None or said.valid_from <= b.valid_from for b in current):
                 return True
         return False
 

@@ -81,6 +81,8 @@ def _odd(_: Call) -> Outcome:
         "inf": [float("-inf")],
         "half": "a\ud800b",
         "\udfff": "\U0001f600",
+        "halves": "\ud83d\ude00",
+        "lines": "a\u2028b\u2029c\x85d\x0be\x1cf\r\ng",
         "none": None,
     }
     return Outcome(odd, "half \udc00")

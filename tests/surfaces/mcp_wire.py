@@ -156,9 +156,10 @@ class Wire:
 
 def checked(line: bytes) -> Message:
     """The message of a line, which must be one that the strictest client accepts (checklist 1, 4, 12)."""
-    message = json.loads(line.decode("ascii"), parse_constant=_fail)
+    text = line.decode("utf-8")
+    message = json.loads(text, parse_constant=_fail)
     assert line.endswith(b"}\n"), line
-    assert "\n" not in line.decode("ascii")[:-1]
+    assert text.splitlines() == [text[:-1]]
     assert message["jsonrpc"] == "2.0"
     json.dumps(message, ensure_ascii=False).encode("utf-8")  # no surrogate stands alone
     match sorted(message.keys() - {"jsonrpc"}):

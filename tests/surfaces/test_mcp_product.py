@@ -321,3 +321,37 @@ def test_no_server_and_no_lock_outlives_a_killed_client(settings: Settings) -> N
         assert structured(wire, "memory_write", FACT)["status"] == "created"
         found = contents(structured(wire, "memory_search", {"query": "fact", "k": 100}))
         assert cycles <= len(found) <= 3 * cycles + 1
+
+
+LONGEST = {
+    "of pictures": "\U0001f600" * 50_000,
+    "of quotation marks": '"' * 50_000,
+    "of control characters": "a" + "\x01" * 49_999,
+    "of line separators": "a" + "\u2028" * 49_999,
+    "of Chinese": "記憶の長い文書" * 7_142,
+}
+
+
+@pytest.mark.usefixtures("words_only")
+def test_13_whatever_can_be_written_can_be_read_again() -> None:
+    """The longest memory of the costliest characters, with the longest title, metadata and stand-in text."""
+    with product() as wire:
+        wire.open()
+        for name, content in LONGEST.items():
+            metadata = {"label": content[:3_000], "what": name}
+            given = {"content": content, "type": "note", "title": content[:500], "metadata": metadata}
+            written = structured(wire, "memory_write", given | {"embed_text": content})
+            found = structured(wire, "memory_get", {"id": written["id"]})["memory"]
+            assert (found["content"], found["title"], found["metadata"]) == (content, content[:500], metadata)
+            through = structured(wire, "m3_call", {"tool": "memory_get", "args": {"id": written["id"]}})
+            assert through["result"]["memory"]["content"] == content
+
+
+@pytest.mark.usefixtures("words_only")
+def test_13_a_search_of_the_usual_size_over_the_longest_texts_is_answered() -> None:
+    with product() as wire:
+        wire.open()
+        for number in range(8):
+            content = f"鉱石 {number} " + "記憶の長い文書" * 7_000
+            structured(wire, "memory_write", {"content": content, "type": "note"})
+        assert structured(wire, "memory_search", {"query": "鉱石"})["hits"]

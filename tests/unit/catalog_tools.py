@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, cast
@@ -19,7 +19,7 @@ from m3_memory.inference.embedder import EmbedderSource
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.kernel.limits import JsonValue
-from m3_memory.storage.database import Database, Reader, Writer
+from m3_memory.storage.database import Reader, Store, Writer
 
 
 class Book:
@@ -27,13 +27,16 @@ class Book:
 
     def __init__(self) -> None:
         self.writers: list[str] = []
+        self.asked = 0
 
     @contextmanager
-    def read(self, user_id: str) -> Generator[Reader]:
+    def read(self, user_id: str, seconds_left: Callable[[], float] = lambda: 30.0) -> Generator[Reader]:
+        self.asked += 1
         yield cast(Reader, self)
 
     @contextmanager
     def write(self, user_id: str, timeout_seconds: float = 10.0) -> Generator[Writer]:
+        self.asked += 1
         yield cast(Writer, self)
         self.writers.append(user_id)
 
@@ -80,6 +83,22 @@ def note_write(ctx: Context, text: Annotated[str, Param("what it says")]) -> Not
         return Note(text, len(text))
 
 
+def _crooked(text: str) -> str:
+    raise RuntimeError(f"nobody foresaw {text}")
+
+
+@tool(Effect.READ, domain="tasks", title="Look", example={"text": "a"}, timeless="it shows a read")
+def note_look(
+    ctx: Context,
+    text: Annotated[str, Param("what it says")],
+    size: Limit = 8,
+    crooked: Annotated[str, Param("read by a function with a fault", parse=_crooked)] = "",
+) -> Note:
+    """Look a note up."""
+    with ctx.read():
+        return Note(text, size)
+
+
 @tool(Effect.READ, domain="memory", title="Peek", example={}, timeless="it shows a fault")
 def note_peek(ctx: Context) -> Note:
     """Write in a reading tool, which is a fault."""
@@ -122,7 +141,7 @@ def note_time(ctx: Context) -> Time:
 
 CATALOG = catalog_of(
     [note_read, note_write, note_peek, note_detour],
-    [note_purge, note_break, note_odd, note_time],
+    [note_purge, note_break, note_odd, note_time, note_look],
     [system.tools_list_domains, system.tools_load_domain, system.m3_call],
 )
 
@@ -135,10 +154,11 @@ class Desk:
         self.book = Book()
         self.context = Context(
             caller=Caller("ann", "tester", "c1", **caller),
-            database=cast(Database, self.book),
+            database=cast(Store, self.book),
             embedder=cast(EmbedderSource, None),
             clock=ManualClock(),
             settings=cast(Settings, None),
+            deadline=30.0,
         )
 
     def within(self, seconds: float) -> None:

@@ -23,6 +23,8 @@ HINTS = {
     "query": params.Query,
     "content": params.Content,
     "moment": params.Timestamp,
+    "end": params.TimestampOrClear,
+    "start_of_id": params.MemoryIdOrPrefix,
     "mode": params.SearchMode,
     "type": params.MemoryType,
     "scope": params.MemoryScope,
@@ -33,6 +35,7 @@ HINTS = {
     "id": params.MemoryId,
 }
 ABSENT = object()
+FULL_ID = "01990a5e-7b1c-7d3e-8f00-00000000000a"
 
 
 def read(name: str, value: object, *, required: bool = True) -> object:
@@ -67,6 +70,14 @@ def refusal(name: str, value: object) -> InvalidInput:
         ("scope", "user", Scope.USER),
         ("labels", '{"a": [1, null]}', {"a": [1, None]}),
         ("labels", {"a": None}, {"a": None}),
+        ("moment", "2026-03-29", "2026-03-29T00:00:00.000000Z"),
+        ("moment", "2026-03-29T04:30:00+02:00", "2026-03-29T02:30:00.000000Z"),
+        ("end", "2026-03-29", "2026-03-29T00:00:00.000000Z"),
+        ("end", "clear", "clear"),
+        ("id", FULL_ID.upper(), FULL_ID),
+        ("id", FULL_ID.replace("-", ""), FULL_ID),
+        ("start_of_id", FULL_ID[:8], FULL_ID[:8]),
+        ("start_of_id", FULL_ID.upper(), FULL_ID),
         ("object", '{"a": 1}', {"a": 1}),
         ("numbers", "[1, 2]", [1, 2]),
         ("numbers", ["1", 2.0], [1, 2]),
@@ -156,11 +167,21 @@ def test_a_refusal_never_repeats_a_long_value_whole() -> None:
         ("labels", '{"a": 1, "a": 2}', "invalid_metadata"),
         ("labels", {"user_id": "bob"}, "invalid_metadata"),
         ("id", 7, "invalid_id"),
+        ("id", "zz", "invalid_id"),
+        ("id", FULL_ID[:8], "invalid_id"),
+        ("id", "", "invalid_id"),
+        ("start_of_id", "0199", "invalid_id"),
+        ("moment", "yesterday", "invalid_time"),
+        ("moment", "", "invalid_time"),
+        ("moment", "clear", "invalid_time"),
+        ("end", "cleared", "invalid_time"),
     ],
 )
 @pytest.mark.case("B11")
 def test_a_refusal_has_the_code_of_what_the_parameter_means(name: str, value: object, code: str) -> None:
-    assert refusal(name, value).code == code
+    refused = refusal(name, value)
+    assert refused.code == code
+    assert refused.message.startswith(name if name != "labels" else "metadata")
 
 
 def test_a_refused_moment_is_told_the_accepted_forms() -> None:
@@ -182,12 +203,14 @@ def test_null_stands_for_an_argument_left_out(name: str) -> None:
         read(name, None)
 
 
-@pytest.mark.parametrize("name", ["mode", "type", "scope", "labels", "object", "numbers"])
+@pytest.mark.parametrize(
+    "name", ["mode", "type", "scope", "labels", "object", "numbers", "moment", "end", "id"]
+)
 def test_the_empty_text_of_an_old_client_is_absence_where_it_could_be_nothing_else(name: str) -> None:
     assert read(name, "", required=False) is ABSENT
 
 
-@pytest.mark.parametrize("name", ["text", "content", "moment", "id"])
+@pytest.mark.parametrize("name", ["text", "content"])
 def test_the_empty_text_is_passed_on_where_it_is_text(name: str) -> None:
     assert read(name, "", required=False) == ""
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,16 +96,44 @@ def test_a_result_that_is_no_json_is_an_internal_error(desk: Desk) -> None:
     assert desk.refusal("note_odd")["code"] == "internal"
 
 
-def test_a_call_has_thirty_seconds_unless_it_asks_for_others(desk: Desk) -> None:
-    assert desk.result("note_time")["seconds_left"] == 30
+def test_a_call_has_the_time_its_surface_leaves_it_unless_it_asks_for_less(desk: Desk) -> None:
+    desk.within(20)
+    assert desk.result("note_time")["seconds_left"] == 20
     assert desk.result("note_time", timeout="2.5")["seconds_left"] == 2.5
-    assert desk.result("note_time", timeout=10_000)["seconds_left"] == 300
+    assert desk.result("note_time", timeout=10_000)["seconds_left"] == 20
 
 
-def test_a_call_never_has_more_time_than_its_surface_left_it(desk: Desk) -> None:
-    desk.within(4)
-    assert desk.result("note_time", timeout=60)["seconds_left"] == 4
-    assert desk.result("m3_call", tool="note_time", args={"timeout": 60})["result"]["seconds_left"] == 4
+def test_a_call_in_a_call_never_has_more_time_than_the_outer_one(desk: Desk) -> None:
+    inner = {"tool": "note_time", "args": {"timeout": 10}}
+    assert desk.result("m3_call", timeout=4, **inner)["result"]["seconds_left"] == 4
+    assert desk.result("m3_call", timeout=4, batch=[inner])["batch"][0]["result"]["seconds_left"] == 4
+    assert desk.result("m3_call", tool="note_time", args={"timeout": 3})["result"]["seconds_left"] == 3
+
+
+@pytest.mark.parametrize("tool", ["note_look", "note_write"])
+def test_a_call_whose_time_is_up_does_not_ask_the_store(desk: Desk, tool: str) -> None:
+    assert desk.result(tool, text="a")["text"] == "a"
+    asked = desk.book.asked
+    desk.within(0)
+    assert desk.refusal(tool, text="a")["code"] == "deadline_passed"
+    assert desk.book.asked == asked
+
+
+@pytest.mark.parametrize("tool", ["note_look", "note_write"])
+def test_a_call_nobody_waits_for_does_not_ask_the_store(desk: Desk, tool: str) -> None:
+    desk.context = replace(desk.context, cancelled=lambda: True)
+    assert desk.refusal(tool, text="a")["code"] == "deadline_passed"
+    assert desk.book.asked == 0
+
+
+@pytest.mark.parametrize("name", ["size", "crooked"])
+def test_a_fault_of_ours_in_reading_arguments_is_an_internal_error(desk: Desk, name: str) -> None:
+    """Also where it runs before the tool does, and through another tool."""
+    arguments = {"text": "a", name: "crooked"}
+    codes = {"size": "invalid_argument", "crooked": "internal"}
+    assert desk.refusal("note_look", **arguments)["code"] == codes[name]
+    assert desk.refusal("m3_call", tool="note_look", args=arguments)["code"] == codes[name]
+    assert desk.refusal("m3_call", tool="note_look", args=arguments, dry_run=True)["code"] == codes[name]
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "soon", True])

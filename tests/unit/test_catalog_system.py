@@ -18,7 +18,7 @@ def test_the_domains_are_listed_with_their_tools_counted(desk: Desk) -> None:
     assert [(domain["name"], domain["tool_count"]) for domain in found["domains"]] == [
         ("memory", 4),
         ("admin", 3),
-        ("tasks", 4),
+        ("tasks", 5),
     ]
     assert all(domain["description"] for domain in found["domains"])
     assert found["essentials_loaded"] == ["note_read", "tools_list_domains", "tools_load_domain", "m3_call"]
@@ -28,7 +28,7 @@ def test_loading_a_domain_gives_the_schemas_of_its_tools(desk: Desk) -> None:
     found = desk.result("tools_load_domain", domain="memory")
     assert found["domain"] == "memory"
     assert found["tools_now_available"] == ["note_read", "note_write", "note_peek", "note_detour"]
-    assert found["tools_total_registered"] == 11
+    assert found["tools_total_registered"] == 12
     assert found["schemas"][0] == {
         "name": "note_read",
         "description": note_read.description,
@@ -118,11 +118,40 @@ def test_a_batch_of_a_hundred_runs_and_one_more_is_refused(desk: Desk) -> None:
     assert len(desk.book.writers) == 100
 
 
+def test_a_batch_leaves_out_large_results_it_has_no_room_for_and_says_so(desk: Desk) -> None:
+    """Their status stays, and what is small comes all the same: nobody does a thing twice for want of its id."""
+    large = {"tool": "note_read", "args": {"text": "長" * 50_000}}
+    small = {"tool": "note_write", "args": {"text": "a"}}
+    found = desk.result("m3_call", batch=[small, large, large, large, small, {"tool": "note_nowhere"}])[
+        "batch"
+    ]
+    assert [entry["ok"] for entry in found] == [True, True, True, True, True, False]
+    assert [entry.get("result", {}).get("text", "")[:1] for entry in found] == ["a", "長", "長", "", "a", ""]
+    assert "150," in found[3]["message"]
+    assert found[3]["hint"]
+    assert "message" not in found[1]
+
+
+def test_an_answer_of_a_hundred_calls_is_bounded(desk: Desk) -> None:
+    call = {"tool": "note_read", "args": {"text": "x" * 3_000}}
+    assert len(desk.call("m3_call", batch=[call | {"args": {"text": "x" * 40_000}}] * 100).text) < 500_000
+    assert all("result" in entry for entry in desk.result("m3_call", batch=[call] * 100)["batch"])
+
+
 @pytest.mark.parametrize(
     "arguments", [{}, {"tool": "note_read", "batch": [{"tool": "note_read"}]}, {"batch": []}]
 )
 def test_m3_call_takes_a_tool_or_a_batch(desk: Desk, arguments: dict[str, object]) -> None:
     assert desk.refusal("m3_call", **arguments)["code"] == "invalid_argument"
+
+
+def test_arguments_beside_a_batch_are_refused_not_ignored(desk: Desk) -> None:
+    call = {"tool": "note_write", "args": {"text": "a"}}
+    refused = desk.refusal("m3_call", batch=[call], args={"text": "b"})
+    assert refused["code"] == "invalid_argument"
+    assert refused["message"].startswith("args")
+    assert desk.book.writers == []
+    assert desk.result("m3_call", batch=[call], args={})["ok"] is True
 
 
 @pytest.mark.parametrize("name", ["m3_call", "tools_list_domains", "tools_load_domain"])

@@ -11,11 +11,11 @@ from typing import Never, cast
 
 from m3_memory.catalog.schema import Kind, Param, Shape
 from m3_memory.catalog.tool import Parameter
-from m3_memory.errors import InvalidArgument
+from m3_memory.errors import InvalidArgument, InvalidInput
+from m3_memory.kernel.limits import UNSTORABLE
 
 _INTEGER = re.compile(r"[+-]?\d{1,30}(?:\.0{1,30})?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MAX_SHOWN_CHARACTERS = 60
 _MAX_SHOWN_NUMBER = 10**30
 
@@ -100,14 +100,15 @@ def _is_absent(parameter: Parameter, value: object) -> bool:
         return True
     if parameter.required or isinstance(value, bool):
         return False
-    blank_means_absent = shape.rules.choices or shape.kind in (Kind.OBJECT, Kind.LIST)
-    return bool(blank_means_absent and value == "") or str(value) in (shape.rules.absent or ())
+    rules = shape.rules
+    blank_means_absent = rules.choices or rules.parse or shape.kind in (Kind.OBJECT, Kind.LIST)
+    return bool(blank_means_absent and value == "") or str(value) in (rules.absent or ())
 
 
 def _converted(name: str, shape: Shape, value: object) -> object:
     rules = shape.rules
     error = rules.error or InvalidArgument
-    if rules.parse is not None:
+    if rules.parse is not None and shape.kind is Kind.OBJECT:
         return rules.parse(value)
     try:
         return _KINDS[shape.kind](name, shape, value)
@@ -123,7 +124,7 @@ def _text(name: str, shape: Shape, value: object) -> object:
     rules = shape.rules
     if not isinstance(value, str):
         raise _UnfitError
-    if _UNSTORABLE.search(value):
+    if UNSTORABLE.search(value):
         raise (rules.error or InvalidArgument)(
             f"{name} holds a NUL or half of a surrogate pair, which no store can keep",
             "remove it and send again",
@@ -131,11 +132,20 @@ def _text(name: str, shape: Shape, value: object) -> object:
     if rules.visible_text and not value.strip():
         raise _UnfitError("it is blank")
     if rules.choices is None:
-        return value
+        return _read(name, rules, value)
     chosen = dict(rules.aliases or ()).get(value, value)
     if chosen not in rules.choices:
         raise _UnfitError
     return shape.member(chosen) if shape.member else chosen
+
+
+def _read(name: str, rules: Param, value: str) -> object:
+    if rules.parse is None:
+        return value
+    try:
+        return rules.parse(value)
+    except InvalidInput as error:
+        raise type(error)(f"{name}: {error.message}", error.hint) from None
 
 
 def _integer(_name: str, shape: Shape, value: object) -> object:

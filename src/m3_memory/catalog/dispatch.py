@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from enum import Enum
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol, cast, runtime_checkable
 
+from m3_memory.catalog.answers import compact, plain
 from m3_memory.catalog.conversion import convert, convert_arguments, shown
 from m3_memory.catalog.registry import Catalog
 from m3_memory.catalog.schema import Compat, shape_of
@@ -16,12 +15,12 @@ from m3_memory.catalog.tool import Effect, Parameter, Tool
 from m3_memory.context import Context
 from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, NotDispatchable, UnknownStore
 
-MAX_TIMEOUT_SECONDS = 300.0
-
 COMMON_PARAMETERS = tuple(
     Parameter(name, shape_of(hint), required=False, compat=True)
     for name, hint in {
-        "timeout": Annotated[float, Compat("seconds the call may take; 30, at most 300", minimum=0.001)],
+        "timeout": Annotated[
+            float, Compat("seconds the call may take, if less than the setting allows", minimum=0.001)
+        ],
         "store": Annotated[str, Compat("the store to use; only main exists, which an empty text names too")],
         "database": Annotated[str, Compat("refused: no call chooses a database")],
     }.items()
@@ -49,12 +48,6 @@ class _WithHeadline(Protocol):
     def headline(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    structured: dict[str, Any]
-    text: str
-
-
 def dispatch(catalog: Catalog, context: Context, name: str, arguments: Mapping[str, object]) -> Outcome:
     """Runs a tool for the context's caller; never raises for anything the call or the tool did.
 
@@ -64,12 +57,11 @@ def dispatch(catalog: Catalog, context: Context, name: str, arguments: Mapping[s
     goes to the log and nowhere else.
     """
     try:
-        answer = _answer(catalog, context, catalog.find(name), arguments)
+        return _outcome(catalog, context, name, arguments)
     except M3Error as error:
         return Outcome(
-            None, _compact({"code": error.code, "message": error.message, "hint": error.hint}), error
+            None, compact({"code": error.code, "message": error.message, "hint": error.hint}), error
         )
-    return Outcome(answer.structured, answer.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +78,7 @@ class _BoundTools:
         if dry_run:
             _prepared(self.context, tool, arguments)
             return None
-        return _answer(self.catalog, self.context, tool, arguments).structured
+        return _outcome(self.catalog, self.context, name, arguments).structured
 
     def domains(self) -> list[tuple[str, str, int]]:
         return self.catalog.domains()
@@ -98,19 +90,21 @@ class _BoundTools:
         return [tool.name for tool in self.catalog.essentials]
 
 
-def _answer(catalog: Catalog, context: Context, tool: Tool, arguments: Mapping[str, object]) -> _Answer:
-    permitted, values = _prepared(context, tool, arguments)
-    bound = replace(permitted, tools=_BoundTools(catalog, permitted))
+def _outcome(catalog: Catalog, context: Context, name: str, arguments: Mapping[str, object]) -> Outcome:
+    """What a call that succeeds came to. Raises M3Error, and nothing else."""
     try:
+        tool = catalog.find(name)
+        permitted, values = _prepared(context, tool, arguments)
+        bound = replace(permitted, tools=_BoundTools(catalog, permitted))
         result = tool.function(bound, **values)
         structured = _plain_object(result)
         headline = f"{result.headline()}\n" if isinstance(result, _WithHeadline) else ""
-        return _Answer(structured, headline + _compact(structured))
+        return Outcome(structured, headline + compact(structured))
     except M3Error:
         raise
     except Exception:
-        _log.exception("%s failed", tool.name)
-        raise M3Error(f"{tool.name} failed unexpectedly", "the details are in the log on stderr") from None
+        _log.exception("%s failed", name)
+        raise M3Error(f"{name} failed unexpectedly", "the details are in the log on stderr") from None
 
 
 def _prepared(
@@ -139,33 +133,14 @@ def _check_store(common: Mapping[str, object]) -> None:
 
 
 def _deadline(context: Context, timeout: object) -> float:
+    """When the call's time is up: a timeout can only shorten what the surface, or the outer call, left it."""
     if not isinstance(timeout, float):
         return context.deadline
-    return context.clock.monotonic() + min(timeout, MAX_TIMEOUT_SECONDS)
+    return min(context.deadline, context.clock.monotonic() + timeout)
 
 
 def _plain_object(result: object) -> dict[str, Any]:
-    found = _plain(result)
+    found = plain(result)
     if not isinstance(found, dict):
         raise TypeError("a tool's result is an object")
     return cast("dict[str, Any]", found)
-
-
-def _plain(value: object) -> object:
-    """JSON values of a result: members of a dataclass that are None are left out, all else is kept."""
-    match value:
-        case Enum():
-            return value.value
-        case dict():
-            return {str(key): _plain(item) for key, item in cast("dict[object, object]", value).items()}
-        case list() | tuple():
-            return [_plain(item) for item in cast("list[object]", value)]
-        case _ if is_dataclass(value):
-            members = ((member.name, cast(object, getattr(value, member.name))) for member in fields(value))
-            return {name: _plain(item) for name, item in members if item is not None}
-        case _:
-            return value
-
-
-def _compact(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -4,8 +4,8 @@ A tool narrows a description by annotating again: `Annotated[MemoryId, Param("th
 
 What every parameter accepts, whatever its type: null stands for an argument left out; numbers, booleans,
 objects and lists may come as text that loses nothing (`"8"`, `8.0`, `"true"`, `"[1, 2]"`). The empty text,
-which old clients send for what they leave out, is absence for choices, objects and lists; for other text
-it is passed on, and the tool's default is `""` where it means absence.
+which old clients send for what they leave out, is absence for choices, moments, ids, objects and lists; for
+other text it is passed on, and the tool's default is `""` where it means absence.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Annotated, Any
 from m3_memory.catalog.schema import Compat, Param
 from m3_memory.errors import InvalidContent, InvalidId, InvalidMetadata, InvalidTime
 from m3_memory.kernel.caller import Scope
-from m3_memory.kernel.interval import ACCEPTED_FORMS
+from m3_memory.kernel.ids import parse_full, parse_prefix
+from m3_memory.kernel.interval import ACCEPTED_FORMS, parse_time
 from m3_memory.kernel.limits import checked_metadata
-from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
+from m3_memory.kernel.vocabulary import AUTO_TYPE, CLEAR, MEMORY_TYPES
 
 __all__ = [
     "Compat",
@@ -35,23 +36,42 @@ __all__ = [
     "SearchMode",
     "Switch",
     "Timestamp",
+    "TimestampOrClear",
     "Title",
     "TypeFilter",
 ]
+
+
+def _time_or_clear(text: str) -> str:
+    return text if text == CLEAR else parse_time(text)
+
 
 Query = Annotated[str, Param("what to look for", visible_text=True)]
 
 Limit = Annotated[int, Param("how many at most", minimum=1, maximum=100)]
 
-Timestamp = Annotated[str, Param("moment, ISO 8601", error=InvalidTime, expected=f"text: {ACCEPTED_FORMS}")]
-"""As the caller wrote it; `kernel.interval.parse_time` reads it."""
+Timestamp = Annotated[
+    str,
+    Param("moment, ISO 8601", error=InvalidTime, expected=f"text: {ACCEPTED_FORMS}", parse=parse_time),
+]
+"""The tool is given it in store form."""
 
-MemoryId = Annotated[str, Param("full id", error=InvalidId, expected="a full id, as text")]
+TimestampOrClear = Annotated[Timestamp, Param(parse=_time_or_clear)]
+"""The same, or CLEAR, by which a caller empties what is there."""
+
+MemoryId = Annotated[str, Param("full id", error=InvalidId, expected="a full id, as text", parse=parse_full)]
+"""The tool is given it in canonical form."""
 
 MemoryIdOrPrefix = Annotated[
     str,
-    Param("id, or its first 8 characters or more", error=InvalidId, expected="an id or its start, as text"),
+    Param(
+        "id, or its first 8 characters or more",
+        error=InvalidId,
+        expected="an id or its start, as text",
+        parse=parse_prefix,
+    ),
 ]
+"""The tool is given it in canonical form, whole or as far as it goes."""
 
 Content = Annotated[str, Param("the statement, up to 50,000 characters", error=InvalidContent)]
 

@@ -42,7 +42,7 @@ class Param:
     visible_text  refuses text of nothing but white space.
     expected  what to say was expected, instead of what follows from the above.
     error  the class raised when the value does not fit; InvalidArgument unless said.
-    parse  reads the value instead of the rules of its kind; raises M3Error.
+    parse  reads a text into what the tool is given; of an object, whatever came; raises InvalidInput.
     """
 
     description: str | None = None
@@ -56,7 +56,7 @@ class Param:
     visible_text: bool | None = None
     expected: str | None = None
     error: type[InvalidInput] | None = None
-    parse: Callable[[object], object] | None = None
+    parse: Callable[[Any], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

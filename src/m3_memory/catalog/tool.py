@@ -97,11 +97,6 @@ class Tool:
         return self.declared.get("dispatchable", True)
 
     @property
-    def summary(self) -> str:
-        """The description's first line."""
-        return self.description.partition("\n")[0]
-
-    @property
     def advertised(self) -> tuple[Parameter, ...]:
         return tuple(parameter for parameter in self.parameters if not parameter.compat)
 

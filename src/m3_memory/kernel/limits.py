@@ -22,7 +22,9 @@ MAX_METADATA_INTEGER = 2**64 - 1
 
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""What no store can keep: NUL, and half of a surrogate pair."""
+
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # fillers that Unicode counts as letters
 _STORED_TEXTS = frozenset({"content", "title"})
@@ -52,7 +54,7 @@ def checked_text(text: str, name: str, limit: int) -> str:
             f"{name} has {len(text):,} characters; the limit is {limit:,}",
             "shorten it, or split it into several memories",
         )
-    if _UNSTORABLE.search(text):
+    if UNSTORABLE.search(text):
         raise _refusal(
             name,
             f"{name} holds a NUL or half of a surrogate pair, which no store can keep",
@@ -168,7 +170,7 @@ def _checked_container(value: dict[object, object] | list[object], depth: int) -
 
 
 def _storable(text: str) -> str:
-    if _UNSTORABLE.search(text):
+    if UNSTORABLE.search(text):
         raise InvalidMetadata(
             "metadata holds a NUL or half of a surrogate pair, which no store can keep",
             "remove it and send again",

@@ -15,15 +15,15 @@ _STEP_2 = (
     ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"), ("ation", "ate"),
     ("alism", "al"), ("aliti", "al"), ("iviti", "ive"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
     ("abli", "able"), ("alli", "al"), ("ator", "ate"), ("eli", "e"),
-)
+)  # fmt: skip
 _STEP_3 = (
     ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ness", ""),
     ("ful", ""),
-)
+)  # fmt: skip
 _STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti", "ous", "ive",
     "ize", "al", "er", "ic", "ou",
-)
+)  # fmt: skip
 _RESTORED = (("at", "ate"), ("bl", "ble"), ("iz", "ize"))
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 AUTO_TYPE = "auto"
 """Accepted where a type is asked for when writing: the product chooses one by rules, and says which."""
 
+CLEAR = "clear"
+"""Accepted where a field that may be empty is changed: it becomes so."""
+
 MEMORY_TYPES: tuple[str, ...] = tuple(
     """
     belief chat_log code config conversation decision event_extraction fact fact_enriched home home_automation

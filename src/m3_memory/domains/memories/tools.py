@@ -18,6 +18,7 @@ from m3_memory.catalog.params import (
     Param,
     Switch,
     Timestamp,
+    TimestampOrClear,
     Title,
 )
 from m3_memory.catalog.tool import Effect, tool
@@ -134,8 +135,8 @@ def memory_update(
     title: Title = "",
     metadata: Metadata | None = None,
     importance: Importance | None = None,
-    valid_to: Annotated[Timestamp, Param("until when it holds")] = "",
-    refresh_on: Annotated[Timestamp, Param("when to review it")] = "",
+    valid_to: Annotated[TimestampOrClear, Param("until when it holds")] = "",
+    refresh_on: Annotated[TimestampOrClear, Param("when to review it")] = "",
     refresh_reason: Annotated[Label, Param("why to review it")] = "",
     conversation_id: Annotated[Label, Param("its conversation")] = "",
     reembed: Annotated[Switch, Compat("compute its vectors anew")] = False,

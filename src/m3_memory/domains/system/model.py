@@ -35,7 +35,10 @@ class LoadedDomain:
 
 @dataclass(frozen=True, slots=True)
 class BatchEntry:
-    """What one call of a batch came to: `result` if ok, else `error` (the code), `message` and `hint`."""
+    """What one call of a batch came to: `result` if ok, else `error` (the code), `message` and `hint`.
+
+    One that is ok and has no result but a message was done; its result was too large for the answer.
+    """
 
     ok: bool
     tool: str

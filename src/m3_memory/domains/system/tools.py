@@ -72,6 +72,10 @@ def m3_call(
     """
     if bool(tool) == bool(batch):
         raise InvalidArgument("m3_call takes a tool or a batch, one of them", "give tool and args, or batch")
+    if batch and args:
+        raise InvalidArgument(
+            "args belong to a tool, not to a batch", "give every entry of the batch its own"
+        )
     if batch:
         return service.run_batch(ctx, batch, dry_run=dry_run)
     return service.run_one(ctx, service.ToolCall(tool, args or {}, dry_run))

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from m3_memory.errors import M3Error
     from m3_memory.launch import Launch
     from m3_memory.surfaces.mcp.values import Object, OpenSession, RequestId, Session
 
@@ -111,10 +112,11 @@ class Failure:
     structured: Object | None = None
     is_error = True
 
-    def __init__(self, code: str, message: str, hint: str) -> None:
+    def __init__(self, error: M3Error) -> None:
         import json
 
-        self.text = json.dumps({"code": code, "message": message, "hint": hint}, ensure_ascii=False)
+        found = {"code": error.code, "message": error.message, "hint": error.hint}
+        self.text = json.dumps(found, ensure_ascii=False)
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
@@ -122,9 +124,21 @@ class Failure:
         from m3_memory.errors import M3Error
 
         if isinstance(error, M3Error):
-            return cls(error.code, error.message, error.hint)
+            return cls(error)
         report(error)
-        return cls("internal", "the call failed for a reason of our own", "the server's log has the details")
+        return cls(M3Error("the call failed for a reason of our own", "the server's log has the details"))
+
+    @classmethod
+    def too_large(cls, size_bytes: int, limit_bytes: int) -> Failure:
+        """What to tell of an answer that one message can't carry."""
+        from m3_memory.errors import AnswerTooLarge
+
+        return cls(
+            AnswerTooLarge(
+                f"the answer has {size_bytes:,} bytes; at most {limit_bytes:,} are sent",
+                "ask for less: a smaller limit or k, a narrower filter, or one id at a time",
+            )
+        )
 
 
 def report(error: BaseException) -> None:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from m3_memory.surfaces.mcp.values import Client, Json, Object, OpenSession, Outcome, RequestId
 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, BAD_VERSION = -32700, -32600, -32601, -32602, -32603, -32022
-RESULT_LIMIT_BYTES = 1_000_000
+MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
+"""Every official client takes 5 MB whole; the longest memory there can be is under 2 MB, as text and as structure
+and with every character escaped. So whatever was written can be read. Lists have smaller budgets of their own.
+"""
+
 LIST_TTL_MS = 300_000
 _KEY = "io.modelcontextprotocol/"
 _LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -206,11 +210,9 @@ class Server:
                 self._note_loaded(request.connection, name, outcome)
         except Exception as error:  # noqa: BLE001 - worker loop
             return self._called(request, Failure.of(error))
-        if len(line) <= RESULT_LIMIT_BYTES:
+        if len(line) <= MESSAGE_LIMIT_BYTES:
             return line
-        message = f"the answer has {len(line):,} bytes; at most {RESULT_LIMIT_BYTES:,} are sent"
-        hint = "ask for less: a smaller limit or k, a narrower filter, or one id at a time"
-        return self._called(request, Failure("answer_too_large", message, hint))
+        return self._called(request, Failure.too_large(len(line), MESSAGE_LIMIT_BYTES))
 
     def _called(self, request: Request, outcome: Outcome) -> bytes:
         result: Object = {"content": [{"type": "text", "text": outcome.text}]}

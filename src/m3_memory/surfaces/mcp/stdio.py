@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LINE_LIMIT_BYTES = 16 * 1024 * 1024
 _EDGE_BYTES = 4096
 _BOM = b"\xef\xbb\xbf"
+# In JSON these stand in strings alone, where an escape means the same.
+_LINE_ENDS = tuple((chr(code).encode(), f"\\u{code:04x}".encode()) for code in (0x85, 0x2028, 0x2029))
 # The id is safe to read only where it must belong to the message itself: before `params`, or at its very end.
 _ID = rb'"id"\s*:\s*(-?\d{1,19}|"[ !#-\[\]-~]{1,200}")\s*'
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*' + _ID + rb",")
@@ -87,14 +89,22 @@ def decoded(line: bytes) -> Json:
 
 
 def encoded(message: Object) -> bytes:
-    """One line of ASCII JSON. NaN and infinities become null, unpaired surrogates U+FFFD."""
+    """One line of JSON in UTF-8. NaN and infinities become null, unpaired surrogates U+FFFD.
+
+    The characters that some readers take for the end of a line are escaped.
+    """
     try:
-        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        text = ""
-    if not text or "\\ud" in text:
-        text = json.dumps(_portable(message), separators=(",", ":"), allow_nan=False)
-    return text.encode("ascii") + b"\n"
+        line = _written(message)
+    except ValueError:  # of which what UTF-8 can't carry is one
+        line = _written(_portable(message))
+    for end, escape in _LINE_ENDS:
+        if end in line:
+            line = line.replace(end, escape)
+    return line + b"\n"
+
+
+def _written(message: Json) -> bytes:
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _portable(value: Json) -> Json:

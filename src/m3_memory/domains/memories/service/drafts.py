@@ -103,10 +103,11 @@ def space_of(embedder: Embedder) -> tuple[str, str, int, str]:
 
 
 def _deferred(ctx: Context) -> Vectors:
-    if ctx.embedder.state is EmbedderState.OFF:
-        return Vectors()
+    """Vectors left to a job; nothing is said of it to those who switched the model off."""
+    off = ctx.embedder.state is EmbedderState.OFF
     why = ctx.embedder.reason or "the model is still loading"
-    return Vectors(missing=1, status=VectorStatus.PENDING, warnings=(f"findable by words now; {why}",))
+    warnings = () if off else (f"findable by words now; {why}",)
+    return Vectors(missing=1, status=VectorStatus.PENDING, warnings=warnings)
 
 
 def _checked(request: WriteRequest) -> WriteRequest:

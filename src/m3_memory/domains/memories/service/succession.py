@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief | None:
     """The memory that stands in this one's place now, if it is current and the caller sees it."""
+    return next(current_successors(reader, caller, memory_id), None)
+
+
+def current_successors(reader: Reader, caller: Caller, memory_id: str) -> Iterator[Belief]:
+    """Every such memory: there are several where one came back after another had taken its place."""
     view = view_of(reader, caller, Filter())
     for successor in _successors(reader, memory_id):
         if belief := queries.visible_belief(reader, view, successor):
-            return belief
-    return None
+            yield belief
 
 
 def refuse_superseded_memory(reader: Reader, caller: Caller, memory_id: str) -> None:

@@ -19,7 +19,7 @@ from m3_memory.domains.memories.model import (
     digestible,
 )
 from m3_memory.domains.memories.service.drafts import prepare
-from m3_memory.domains.memories.service.succession import current_successor
+from m3_memory.domains.memories.service.succession import current_successors
 from m3_memory.errors import InvalidTime, SupersededValue
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import FOREVER, plus
@@ -239,16 +239,16 @@ def refuse_superseded(op: Operation, draft: Draft, audience: int, memory_id: str
     if draft.reassert or draft.type in EXEMPT_TYPES:
         return
     for old in queries.superseded_with(op.writer, audience, draft):
-        successor = current_successor(op.writer, op.caller, old)
-        if successor is None or memory_id in (old, successor.memory_id):
-            continue
-        if draft.names_start and draft.valid_from > successor.valid_from:
-            continue
-        current = queries.version_of(op.writer, successor.item)
-        raise SupersededValue(
-            f"this value was superseded; the current one is {successor.memory_id}: {_shown(current.content)}",
-            "if it holds again, memory_write it with reassert=true or with the valid_from it holds from",
-        )
+        for successor in current_successors(op.writer, op.caller, old):
+            current = queries.version_of(op.writer, successor.item)
+            ends = memory_id in (old, successor.memory_id) or current.content_hash == draft.content_hash
+            if ends or (draft.names_start and draft.valid_from > successor.valid_from):
+                continue
+            raise SupersededValue(
+                "this value was superseded;"
+                f" the current one is {current.memory_id}: {_shown(current.content)}",
+                "if it holds again, memory_write it with reassert=true or with the valid_from it holds from",
+            )
 
 
 def _shown(content: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from m3_memory.catalog.answers import LIST_BYTES, size_bytes
 from m3_memory.catalog.conversion import convert_arguments
 from m3_memory.catalog.schema import shape_of
 from m3_memory.catalog.tool import Parameter
@@ -23,6 +24,10 @@ _ENTRY = (
     Parameter("args", shape_of(dict), required=False, default={}),
     Parameter("dry_run", shape_of(bool), required=False),
 )
+
+
+SMALL_BYTES = LIST_BYTES // 100
+"""A result of no more is always sent: what a change came to is never left out of a batch of a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,20 @@ def run_one(ctx: Context, call: ToolCall) -> CallAnswer:
 
 
 def run_batch(ctx: Context, entries: Sequence[Mapping[str, object]], *, dry_run: bool) -> CallAnswer:
-    """Runs the calls in their order; each succeeds or fails for itself. `ok` says whether all succeeded."""
-    answers = tuple(_run_entry(ctx, entry, dry_run) for entry in entries)
-    return CallAnswer(ok=all(answer.ok for answer in answers), batch=answers)
+    """Runs the calls in their order; each succeeds or fails for itself. `ok` says whether all succeeded.
+
+    A large result for which there is no room left in the answer is left out of it, and that is said.
+    """
+    answers, left = list[BatchEntry](), LIST_BYTES
+    for entry in entries:
+        answer = _run_entry(ctx, entry, dry_run)
+        size = size_bytes(answer.result)
+        if size > max(left, SMALL_BYTES):
+            answer = _without_result(answer, size)
+        else:
+            left -= size
+        answers.append(answer)
+    return CallAnswer(ok=all(answer.ok for answer in answers), batch=tuple(answers))
 
 
 def _run_entry(ctx: Context, entry: Mapping[str, object], dry_run: bool) -> BatchEntry:
@@ -72,6 +88,15 @@ def _run_entry(ctx: Context, entry: Mapping[str, object], dry_run: bool) -> Batc
     except M3Error as error:
         return BatchEntry(ok=False, tool=tool, error=error.code, message=error.message, hint=error.hint)
     return BatchEntry(ok=True, tool=tool, dry_run=done.dry_run, result=done.result)
+
+
+def _without_result(answer: BatchEntry, size: int) -> BatchEntry:
+    return replace(
+        answer,
+        result=None,
+        message=f"the call was done; its result of {size:,} bytes did not fit into this answer",
+        hint="call a tool that reads by itself, or in a smaller batch, to get its result",
+    )
 
 
 def _call_of(entry: Mapping[str, object], dry_run: bool) -> ToolCall:
