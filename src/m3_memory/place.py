@@ -103,7 +103,7 @@ def _refused(path: Path, host: HostEnvironment) -> dict[Path, str]:
 
 
 def _no_project(reason: str) -> str:
-    return f"no project: this is {reason}; what is written here stays here and is seen from here only"
+    return f"no project: this is {reason}; what is written here is seen outside projects only"
 
 
 def _identity(repository: Repository, hops: int) -> str:

@@ -115,8 +115,8 @@ def test_what_a_payload_says_of_its_writer_counts_for_nothing(agent: Agent) -> N
         "user_id": "ann",
         "agent_id": "root",
         "scope": "org",
-        "status": "verified",
-        "created_by": "human",
+        "owner_id": "ann",
+        "verified_by": "human",
     }
     for key, value in {**claims, "Trust-State": "verified", "confidence": 1.0}.items():
         for tool, arguments in (
@@ -127,6 +127,11 @@ def test_what_a_payload_says_of_its_writer_counts_for_nothing(agent: Agent) -> N
             refused = agent.refusal(tool, **arguments, metadata={key: value})
             assert (refused["code"], key in refused["message"]) == ("invalid_metadata", True)
     assert agent.call("memory_get", id=made["id"])["memory"] == memory
+    said = {"status": "verified", "created_by": "human", "owner": "ann"}
+    agent.call("memory_update", id=made["id"], metadata=said)
+    labelled = agent.call("memory_get", id=made["id"])["memory"]
+    assert labelled["metadata"] == said
+    assert all(labelled[name] == memory[name] for name in ("agent_id", "trust_state", "actionable"))
 
 
 @contextmanager

@@ -40,7 +40,9 @@ def test_the_doctor_counts_what_is_the_callers_own(app: App) -> None:
         _asker(app, HERS).call("memory_write", content=f"Her note {number}", type="note")
     with app.database.write("ada") as writer:
         queue.enqueue(writer, queue.Job("embed", "embed:hers", {"item": 1}, "ada"))
-        writer.execute(sql("UPDATE jobs SET state = 'dead', last_error = 'her secret'"))
+        writer.execute(
+            sql("UPDATE jobs SET state = 'dead', last_error = 'her secret' WHERE key = 'embed:hers'")
+        )
     mine, hers, nobodys = (_examined(app, who) for who in (MINE, HERS, replace(MINE, user_id="eve")))
     assert (mine.counts["memories"], mine.counts["versions"], mine.counts["open_beliefs"]) == (1, 2, 1)
     assert (hers.counts["memories"], hers.counts["events"], hers.counts["jobs_dead"]) == (3, 3, 1)

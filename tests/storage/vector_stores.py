@@ -47,7 +47,7 @@ class CountingReader:
     def __init__(self, reader: Reader) -> None:
         self.count = 0
         self._reader = reader
-        self.dialect, self.now = reader.dialect, reader.now
+        self.dialect, self.user_id, self.now = reader.dialect, reader.user_id, reader.now
         self.origin, self.secret_key = reader.origin, reader.secret_key
 
     def rows(self, statement: Sql) -> list[Row]:

@@ -119,7 +119,7 @@ def test_a_batch_of_a_hundred_runs_and_one_more_is_refused(desk: Desk) -> None:
 
 
 def test_a_batch_leaves_out_large_results_it_has_no_room_for_and_says_so(desk: Desk) -> None:
-    """Their status stays, and what is small comes all the same: nobody does a thing twice for want of its id."""
+    """Their status stays, and what is small comes all the same: nothing is done twice for want of its id."""
     large = {"tool": "note_read", "args": {"text": "長" * 50_000}}
     small = {"tool": "note_write", "args": {"text": "a"}}
     found = desk.result("m3_call", batch=[small, large, large, large, small, {"tool": "note_nowhere"}])[

@@ -155,14 +155,12 @@ def test_metadata_up_to_the_limits_is_accepted() -> None:
             "user_id",
             "agent_id",
             "scope",
-            "status",
-            "created_by",
             "trust",
             "trust_state",
             "confidence",
             "verified",
         ),
-        *("importance", "audience", "circle", "owner"),
+        *("importance", "audience", "circle", "owner_id", "verified_by"),
         *("USER_ID", "userId", "user-id", "User Id", "ｕｓｅｒ＿ｉｄ", "trust\u200bState"),
     ],
 )
@@ -175,4 +173,15 @@ def test_metadata_cannot_set_identity_or_trust(key: str) -> None:
 @pytest.mark.case("B35")
 def test_such_a_key_deeper_inside_is_an_ordinary_one() -> None:
     value: dict[str, JsonValue] = {"request": {"user_id": 7}, "user": "kim", "statuses": []}
+    assert checked_metadata(value) == value
+
+
+@pytest.mark.case("B35")
+def test_words_of_everyday_records_are_ordinary_labels() -> None:
+    value: dict[str, JsonValue] = {
+        "status": "open",
+        "owner": "kim",
+        "created_by": "human",
+        "updated_by": "ci",
+    }
     assert checked_metadata(value) == value

@@ -91,6 +91,23 @@ def test_a_token_goes_wherever_it_stands(kind: str, token: str, place: str) -> N
         ('password: str = "', "hunter2", '"'),
         ("password: ", "hunter2", "\nport: 5432"),
         ("password = ", "hunter2", ""),
+        ("password=", "Summer2024!", ""),
+        ("DB_PASSWORD=", "Summer2024!", "\n"),
+        ("PGPASSWORD=", "x!", " psql"),
+        ("password: ", "Summer2024!", ""),
+        ("passwd: ", "Tr0ub4dor&3", ""),
+        ("password=", "user.name99", ""),
+        ("PASSWORD=", "first.last", ""),
+        ("password = ", "user.name99", ""),
+        ("mysql -p", "S3cret99", ""),
+        ("mysql -h db -u root -p", "123456", " app"),
+        ("mysqldump -p'", "two words", "' app > app.sql"),
+        ("mariadb --user=root -p", "x!", ""),
+        ("sshpass -p ", "X", " ssh kim@host"),
+        ("sshpass -p '", "correct horse", "' ssh -p 2222 host"),
+        ("redis-cli -h cache -a ", "hunter2", " ping"),
+        ("mongosh --host db -u app -p ", "s3cr3t", ""),
+        ("docker login -u kim -p ", "hunter2", " registry"),
         ("(password=", "swordfish", ")"),
         ("the password=", "swordfish", "."),
         ("Server=db;Pwd=", "hunter2", ";"),
@@ -127,6 +144,21 @@ def test_a_value_goes_and_its_name_stays(before: str, secret: str, after: str) -
         "password = os.getenv('X')",
         "password = getpass.getpass('Enter: ')",
         "password = config.database.password",
+        "this.password=settings.password;",
+        "connect(password=self.password, user=user)",
+        "password = form.text",
+        "User(username=username, password=hashed_password)",
+        "jsonify(access_token=access_token)",
+        'password=env!("DB_PASSWORD")',
+        "password = vec![0u8; 32]",
+        "password=config.get(name)",
+        'mysql -p"$DB_PASSWORD" -h db',
+        "mysql -h db -u root -p app",
+        "mysql -P3306 -h db",
+        "docker run --name mysql -p3306:3306 -p 8080:80 image",
+        "docker run --name mongo -p 27017:27017 mongo",
+        "sshpass -e ssh -p 2222 host",
+        "mkdir -p secret && ssh -p 22 host",
         "token = get_token()",
         "const token = await fetchToken(user)",
         "self.token = token",
@@ -272,6 +304,8 @@ ADVERSARIAL = {
     "templates": 'password="' + "{a" * 25_000 + '"',
     "elements": "<a" * 25_000 + "password",
     "flags": "--a" * 16_000 + " password",
+    "commands": "mysql " * 8_000 + "-p",
+    "ampersands": "password=" + "&a" * 25_000,
     "URLs": "://a:" * 10_000,
     "key blocks": ("-----BEGIN " + "PRIVATE KEY-----") * 1_800,
 }
@@ -304,4 +338,15 @@ def test_json_is_redacted_value_by_value() -> None:
         "password": markers[4],
         "token": "the",
     }
+    assert redact_json(value, KEY) == (value, ())
+
+
+def test_a_secret_that_is_a_key_of_json_goes_too() -> None:
+    token = TOKENS["github-token"]
+    value, findings = redact_json(
+        {token: {"note": "a"}, "env": {"mysql -pS3cret99": 1}, "fine": [token]}, KEY
+    )
+    markers = [finding.marker for finding in findings]
+    assert [finding.kind for finding in findings] == ["github-token", "password", "github-token"]
+    assert value == {markers[0]: {"note": "a"}, "env": {f"mysql -p{markers[1]}": 1}, "fine": [markers[2]]}
     assert redact_json(value, KEY) == (value, ())

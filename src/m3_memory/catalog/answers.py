@@ -11,8 +11,8 @@ from typing import TypeVar, cast
 LIST_BYTES = 400_000
 """What the items of one answer may take as JSON.
 
-MCP carries an answer twice, as text and as structure: so it stays under a megabyte, the least that any known host
-takes. Whoever has more items says how many are left and how to get them.
+MCP carries an answer twice, as text and as structure: so it stays under a megabyte, the least that any known
+host takes. Whoever has more items says how many are left and how to get them.
 """
 
 Item = TypeVar("Item")

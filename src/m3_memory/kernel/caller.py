@@ -62,11 +62,6 @@ class Caller:
         return tuple(held)
 
 
-def scope_of(audience: str) -> Scope:
-    """The scope an audience text was made from."""
-    return Scope(audience.split("/", 1)[0])
-
-
 def _agent_audience(caller: Caller, project: str) -> str:
     place = _encoded(project) if project else NO_PLACE
     return f"{_joined('agent', caller.user_id, caller.circle)}/{place}"

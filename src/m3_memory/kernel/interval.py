@@ -59,12 +59,6 @@ class Interval:
                 "give an end that is later than the start, or no end",
             )
 
-    def contains(self, moment: str) -> bool:
-        return self.start <= moment < self.end
-
-    def overlaps(self, other: Interval) -> bool:
-        return self.start < other.end and other.start < self.end
-
 
 def _refused(text: str, what: str) -> InvalidTime:
     named = text if len(text) <= 40 else f"{text[:40]}…"

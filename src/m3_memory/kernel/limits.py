@@ -31,13 +31,16 @@ _STORED_TEXTS = frozenset({"content", "title"})
 
 RESERVED_METADATA_KEYS = frozenset(
     (
-        *("user_id", "agent_id", "actor_id", "requesting_agent", "change_agent", "created_by", "updated_by"),
-        *("audience", "circle", "scope", "owner", "owner_id", "org_id", "tenant_id", "project_id"),
-        *("grants", "is_operator", "status", "trust", "trust_state", "trust_level", "trusted"),
+        *("user_id", "agent_id", "actor_id", "requesting_agent", "change_agent"),
+        *("audience", "circle", "scope", "owner_id", "org_id", "tenant_id", "project_id"),
+        *("grants", "is_operator", "trust", "trust_state", "trust_level", "trusted"),
         *("verified", "is_verified", "verified_by", "confidence", "importance", "actionable"),
     )
 )
-"""Keys, compared without case and separators, by which metadata could pretend to set what it never sets."""
+"""Keys, compared without case and separators, by which metadata could pretend to set what it never sets.
+
+Words of everyday records (`status`, `owner`, `created_by`) are not among them: as labels they set nothing.
+"""
 
 _RESERVED = {key.replace("_", ""): key for key in RESERVED_METADATA_KEYS}
 
@@ -85,7 +88,7 @@ def checked_metadata(value: object) -> dict[str, JsonValue]:
         if reserved := _RESERVED.get(_folded_key(key)):
             raise InvalidMetadata(
                 f"metadata may not set {key!r}",
-                f"{reserved} comes from the connection or the store; use another key",
+                f"{reserved} is the connection's or the store's to say; for a label of yours use another key",
             )
     size = len(json.dumps(checked, ensure_ascii=False, separators=(",", ":")))
     if size > MAX_METADATA_CHARACTERS:

@@ -33,7 +33,7 @@ _NAME = r"""(?:
 _VALUE = r"""(?:
     [bruf@]{0,2} (?P<quote> \\{0,3}(?:\"{3}|'{3}|["'`]) )
         (?P<quoted> (?:(?!(?P=quote))(?:\\.|[^\\\r\n]))++ ) (?P=quote)
-    | (?P<bare> [^\s"'`<>,;&|\\。、，；「」（）]++ )
+    | (?P<bare> (?: [^\s"'`<>,;&|\\。、，；「」（）] | &(?![&\s]|(?:amp;)?[\w.-]{0,40}=) )++ )
 )"""
 _SIGN = r"""(?P<sign>
     [ \t]{0,8} :[ \t]{0,4} [a-z_][\w.\[\]|]{0,40}  # with a type between
@@ -55,7 +55,19 @@ _HEADER = (
     r"""(?i)authorization["'`]?\s{0,4}[:=]\s{0,4}["'`]?(?:bearer|basic|digest|token|apikey|bot)\s{1,4}"""
     r"(?P<value>[a-z0-9._~+/=:-]{6,})"
 )
+# Commands and the flag that takes their password; what is glued to it and what follows it differ by command.
+_FLAG_VALUE = r"""["']?(?P<value>(?<=["'])[^"'\r\n]{1,256}|[^\s"'][^\s"']{0,255})"""
+_BETWEEN = r"[ \t][^\r\n|;&]{0,200}?(?<=[ \t])"
+_COMMANDS = (
+    ("mysql", rf"mysql[a-z-]{{0,12}}{_BETWEEN}-p"),
+    ("mariadb", rf"mariadb[a-z-]{{0,12}}{_BETWEEN}-p"),
+    ("sshpass", r"sshpass[ \t]{1,4}(?:-v[ \t]{1,4})?-p[ \t]{0,4}"),
+    ("redis-cli", rf"redis-cli{_BETWEEN}-a[ \t]{{1,4}}"),
+    ("mongo", rf"mongo(?:sh|dump|restore)?{_BETWEEN}-p[ \t]{{1,4}}"),
+    (" login", rf"(?:docker|podman|helm[ \t]registry)[ \t]login{_BETWEEN}-p[ \t]{{0,4}}"),
+)
 _SURROUNDED = (
+    *(Shape("password", needle, rf"(?<![\w-]){flag}{_FLAG_VALUE}") for needle, flag in _COMMANDS),
     Shape("url-password", "://", r"""://[^\s/:@"'<>]{0,256}:(?P<value>[^\s/"'<>?]{1,512})@"""),
     Shape("password", "-u", r"(?<!\S)-u[ =]{1,4}[\"']?[\w.@-]{1,64}:(?P<value>[^\s\"']{1,256})"),
     Shape("password", "--user", r"--user[ =]{1,4}[\"']?[\w.@-]{1,64}:(?P<value>[^\s\"']{1,256})"),
@@ -63,6 +75,11 @@ _SURROUNDED = (
     Shape("authorization", "bearer", _SCHEME),
     Shape("authorization", "basic", _SCHEME),
 )
+
+_NUMBERED = ("://", "-u", "--user", "mongo")
+"""Where digits alone are a port or a group's number."""
+
+_PORTS = re.compile(r"[\d.]+(?::\d+)+(?:/\w+)?")
 
 _TEMPLATE = re.compile(
     r"<[^<>]*> | \[[^\[\]]*\] | \$?\{+[^{}]*\}+ | \$\(?[a-z_][\w.]*\)? | %\(?\w+\)?[sd%]? | [:@#][a-z_]+"
@@ -77,11 +94,9 @@ _EMPTY_WORDS = frozenset(
     credentials
     """.split()
 )
-_CODE = re.compile(
-    r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)*+[(\[{!]"  # a call, an index, a macro
-    r"|[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)++$"  # an attribute
-    r"|[(\[{]|(?:u?int|float|[uif])\d{1,3}$"  # a bracket, a type
-)
+_PATH = r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)"
+_CALL = re.compile(rf"{_PATH}*+!?[(\[{{]|[(\[{{]")  # a call, an index, a macro; a bracket alone
+_CODE = re.compile(rf"{_PATH}++$|(?:u?int|float|[uif])\d{{1,3}}$")  # an attribute, a type
 _ELSEWHERE = re.compile(r"[a-z]+://|[~.]?/|(?:[a-z0-9_.-]+/)+[a-z0-9_.-]*$")  # a URL, a path
 _LEAST_CHARACTERS = {"password": 4, "key": 8, "token": 8}
 
@@ -119,7 +134,7 @@ def redact(text: str, key: bytes) -> Redacted:
 
 
 def redact_json(value: JsonValue, key: bytes) -> tuple[JsonValue, tuple[Finding, ...]]:
-    """A JSON value with the secrets of its texts replaced, and those that stand under a key promising one."""
+    """A JSON value with the secrets of its texts and keys replaced, and all under a key that promises one."""
     findings: list[Finding] = []
     return _redacted_json(value, "", key, findings), tuple(findings)
 
@@ -127,7 +142,10 @@ def redact_json(value: JsonValue, key: bytes) -> tuple[JsonValue, tuple[Finding,
 def _redacted_json(value: JsonValue, name: str, key: bytes, findings: list[Finding]) -> JsonValue:
     match value:
         case dict():
-            return {inner: _redacted_json(item, inner, key, findings) for inner, item in value.items()}
+            return {
+                _redacted_name(inner, key, findings): _redacted_json(item, inner, key, findings)
+                for inner, item in value.items()
+            }
         case list():
             return [_redacted_json(item, name, key, findings) for item in value]
         case None | bool():
@@ -141,9 +159,15 @@ def _redacted_json(value: JsonValue, name: str, key: bytes, findings: list[Findi
     return value if result.text == text else result.text
 
 
+def _redacted_name(name: str, key: bytes, findings: list[Finding]) -> str:
+    result = redact(name, key)
+    findings += result.findings
+    return result.text
+
+
 def _kind_named(name: str, value: str) -> str | None:
     """What a value is if the name alone tells."""
-    named = compiled(_ASSIGNMENT).search(f"{name}='x'") if name else None
+    named = compiled(_ASSIGNMENT).search(f"{_masked(name)}='x'") if name else None
     return _kind_quoted(_promise(named), named[_promise(named)], value) if named else None
 
 
@@ -209,7 +233,8 @@ def _surrounded(shape: Shape, text: str) -> Iterator[_Span]:
     for match in shape.matches(text):
         value = match["value"]
         is_random = shape.kind != "authorization" or _looks_random(value)
-        if is_random and not (value.isdigit() or _TEMPLATE.fullmatch(value)):
+        is_number = value.isdigit() and shape.needle in _NUMBERED
+        if is_random and not (is_number or _PORTS.fullmatch(value) or _TEMPLATE.fullmatch(value)):
             yield *match.span("value"), shape.kind
 
 
@@ -249,7 +274,7 @@ def _kind_quoted(promise: str, name: str, value: str) -> str | None:
 def _kind_bare(promise: str, match: re.Match[str], value: str) -> str | None:
     name = match[promise]
     is_shell = name.isupper() and match["sign"] == "="
-    if _is_placeholder(value) or (_CODE.match(value) and not (is_shell and _is_cut_short(value))):
+    if _is_placeholder(value) or _is_code(promise, match, value, is_shell):
         return None
     is_path = _ELSEWHERE.match(value)
     if is_shell:
@@ -265,6 +290,22 @@ def _kind_bare(promise: str, match: re.Match[str], value: str) -> str | None:
     if value.isdigit():
         return promise if promise == "password" and name.lower() != "pass" and len(value) >= 4 else None
     return promise if len(value) >= _LEAST_CHARACTERS[promise] and _is_mixed(value) else None
+
+
+def _is_code(promise: str, match: re.Match[str], value: str, is_shell: bool) -> bool:
+    """Whether it reads the secret from elsewhere. A password after `=` may look like an attribute.
+
+    So there an attribute counts as code only where it promises a secret itself, or has no digits and spaces
+    around the sign; and a variable only as the last argument of a call, by a name as `hashed_password`.
+    """
+    if _CALL.match(value):
+        return not (is_shell and _is_cut_short(value))
+    if not _CODE.match(value):
+        is_last = match["bare"][len(value) :].startswith(")")
+        return is_last and "_" in value and _is_promising(value.lower())
+    if promise != "password" or match["sign"].strip() != "=" or _is_promising(value.lower()):
+        return True
+    return match["sign"] != "=" and not _is_mixed(value)
 
 
 def _is_cut_short(value: str) -> bool:

@@ -155,6 +155,20 @@ def is_queued(reader: Reader, key: str) -> bool:
     return reader.row(sql("SELECT 1 FROM jobs WHERE key = ?", key)) is not None
 
 
+def waiting_payloads(reader: Reader, kind: str, user_id: str, limit: int) -> list[Mapping[str, object]]:
+    """What the next jobs of a kind, that wait for one user, are about."""
+    found = reader.rows(
+        sql(
+            "SELECT payload FROM jobs WHERE kind = ? AND user_id = ? AND state <> 'dead'"
+            " ORDER BY job LIMIT ?",
+            kind,
+            user_id,
+            limit,
+        )
+    )
+    return [cast("Mapping[str, object]", json.loads(text(row[0]))) for row in found]
+
+
 def counts(reader: Reader) -> dict[str, int]:
     """How many jobs the reader's user has in each of the states waiting, running, dead."""
     found = reader.rows(

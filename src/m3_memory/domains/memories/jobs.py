@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from m3_memory.domains.memories.service.late import EMBED_JOB, late_vectors
+from m3_memory.domains.memories.model import EMBED_JOB
+from m3_memory.domains.memories.service.late import late_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,6 +9,9 @@ from typing import Any
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.kernel.interval import shown
 
+EMBED_JOB = "embed"
+"""The kind of the jobs that bring vectors."""
+
 
 class WriteStatus(StrEnum):
     CREATED = "created"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from m3_memory.domains.memories.model import actionable
+from m3_memory.domains.memories.model import EMBED_JOB, actionable
 from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import Evidence, Hit, SearchMode, SearchRequest, SearchResults
 from m3_memory.kernel.analyser import query_terms
 from m3_memory.kernel.fusion import MEANING_FLOOR, discounted, fused, meaning
 from m3_memory.kernel.limits import MAX_QUERY_CHARACTERS, checked_text
 from m3_memory.kernel.ranking import best_first, bm25_for, passages
-from m3_memory.storage import candidates, embeddings
-from m3_memory.storage.predicates import View, view_of
+from m3_memory.storage import candidates, embeddings, queue
+from m3_memory.storage.predicates import Filter, View, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _NEAREST = 50
 """So many memories are compared by meaning, or as many as are asked for; all others count like the last."""
+
+
+_WAITING = 100
+"""As many jobs that bring vectors are looked at, to say whether some memories here lack theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,10 @@ class _Question:
 
     def lacking(self, why: str) -> _Question:
         """The same question, asked by words alone for this reason."""
-        return replace(self, degraded=(*self.degraded, f"by words only: {why}"))
+        return self.noting(f"by words only: {why}")
+
+    def noting(self, sentence: str) -> _Question:
+        return replace(self, degraded=(*self.degraded, sentence))
 
 
 def search(ctx: Context, request: SearchRequest) -> SearchResults:
@@ -56,11 +63,19 @@ def search(ctx: Context, request: SearchRequest) -> SearchResults:
         has_vectors = any(found.cosine is not None for found in evidence)
         if question.vector and evidence and not has_vectors:
             question = question.lacking("no memory here has a vector yet")
+        elif question.vector and _some_wait(reader, view):
+            question = question.noting("some memories here wait for their vector: found by words only so far")
         mode = request.mode if has_vectors else SearchMode.KEYWORD
         found = _ranked(reader, view, replace(request, mode=mode), evidence)
         if not found:
             return _empty(view, question, _why_empty(reader, view))
         return SearchResults(found, list(view.audiences), list(question.degraded))
+
+
+def _some_wait(reader: Reader, view: View) -> bool:
+    """Whether some of what the view shows has no vector yet, as far as the next jobs tell."""
+    waiting = queue.waiting_payloads(reader, EMBED_JOB, view.caller.user_id, _WAITING)
+    return bool(waiting) and bool(queries.hits(reader, view, [int(str(job["item"])) for job in waiting]))
 
 
 def _asked(ctx: Context, request: SearchRequest) -> _Question:
@@ -151,9 +166,11 @@ def _empty(view: View, question: _Question, because: str) -> SearchResults:
 
 def _why_empty(reader: Reader, view: View) -> str:
     """Why nothing was found, told from the audiences the caller holds alone."""
-    everything = View(view.caller, replace(view.filter, types=(), agent_id="", conversation_id=""), view.now)
+    then = Filter(as_of=view.filter.as_of, known_at=view.filter.known_at, scopes=view.filter.scopes)
     if queries.has_any(reader, view):
         return "no memory holds a word or meaning near the query"
-    if queries.has_any(reader, everything):
+    if queries.has_any(reader, View(view.caller, then, view.now)):
         return "the filters leave no memory"
+    if queries.has_any(reader, View(view.caller, Filter(scopes=then.scopes), view.now)):
+        return "no memory in this scope held at that moment"
     return "there is no memory in this scope yet"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, BAD_VERSION = -32700, -32600, -32601, -32602, -32603, -32022
 MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
-"""Every official client takes 5 MB whole; the longest memory there can be is under 2 MB, as text and as structure
-and with every character escaped. So whatever was written can be read. Lists have smaller budgets of their own.
+"""Every official client takes 5 MB whole; the longest memory there can be is under 2 MB, as text and as
+structure and with every character escaped. So whatever was written can be read. Lists have smaller budgets.
 """
 
 LIST_TTL_MS = 300_000

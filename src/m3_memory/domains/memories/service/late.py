@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.service.drafts import embedded_text, space_of
-from m3_memory.domains.memories.service.writes import EMBED_JOB
 from m3_memory.errors import EmbedderUnavailable
 from m3_memory.storage import embeddings
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
     from m3_memory.context import Context
     from m3_memory.storage.database import Writer
-
-__all__ = ["EMBED_JOB", "late_vectors"]
 
 _LOAD_SECONDS = 30.0
 

@@ -116,7 +116,12 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
         status=WriteStatus.SUPERSEDING,
         superseded=[old.belief.memory_id],
         vector=draft.vectors.status,
-        warnings=[*draft.warnings, *draft.vectors.warnings, *_repeated_warning(op, draft, repeated)],
+        warnings=[
+            *draft.warnings,
+            *draft.vectors.warnings,
+            *_never_held(old, draft),
+            *_repeated_warning(op, draft, repeated),
+        ],
         type=draft.type,
     )
 
@@ -136,6 +141,14 @@ def _end(op: Operation, old: Target, moment: str, event: int) -> None:
         queries.open_belief(
             op.writer, replace(old.belief, valid_to=min(old.belief.valid_to, moment), opened_by=event)
         )
+
+
+def _never_held(old: Target, draft: Draft) -> tuple[str, ...]:
+    """What to say when the old memory is left with no time at all."""
+    if draft.valid_from > old.belief.valid_from:
+        return ()
+    start = old.belief.valid_from
+    return (f"the old memory began only at {start}: it holds at no time now, reads with known_at find it",)
 
 
 def _repeated_warning(op: Operation, draft: Draft, repeated: str) -> tuple[str, ...]:

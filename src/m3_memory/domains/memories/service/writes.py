@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import (
+    EMBED_JOB,
     Belief,
     Draft,
     State,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 SESSION_SECONDS = 24 * 60 * 60
 """How long a memory of scope session is kept."""
-
-EMBED_JOB = "embed"
 
 UNSAID_IMPORTANCE = 0.5
 """The importance of a memory whose writer named none."""

@@ -1,0 +1,85 @@
+"""What holds for the calls of every tool of the product, on both engines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from m3_memory.app import App
+from m3_memory.catalog.dispatch import dispatch
+from m3_memory.catalog.tool import Tool
+from m3_memory.config import Settings
+from m3_memory.context import Context
+from m3_memory.errors import InvalidId, InvalidTime
+from m3_memory.kernel.caller import Caller
+from m3_memory.toolbox import CATALOG
+from tests.callers import Agent, embedder_named
+from tests.stored import stored
+
+MEMORY_TOOLS = [tool for tool in CATALOG.tools if tool.domain == "memory"]
+
+
+@pytest.fixture
+def agent(app: App) -> Agent:
+    return Agent(app.database, app.clock, Caller("local", "claude", "session-1"), embedder_named("off"))
+
+
+def _context(agent: Agent) -> Context:
+    settings = Settings(home=Path("unused"))
+    return Context(agent.caller, agent.database, agent.embedder, agent.clock, settings)
+
+
+def _example(tool: Tool, memory_id: str) -> dict[str, object]:
+    """Its example, about a memory that is there."""
+    names = {"id", "old_id", "memory_id"}
+    return {name: memory_id if name in names else value for name, value in tool.example.items()}
+
+
+@pytest.mark.parametrize("tool", MEMORY_TOOLS, ids=lambda tool: tool.name)
+def test_a_call_nobody_waits_for_any_more_answers_so_and_changes_nothing(agent: Agent, tool: Tool) -> None:
+    written = agent.call("memory_write", content="The release train leaves on Fridays", type="fact")
+    if tool.name == "memory_restore":
+        agent.call("memory_delete", id=written["id"])
+    arguments = _example(tool, written["id"])
+    before = stored(agent.database)
+    given_up = replace(_context(agent), cancelled=lambda: True)
+    too_late = replace(_context(agent), deadline=agent.clock.monotonic())
+    for context in (given_up, too_late):
+        error = dispatch(CATALOG, context, tool.name, arguments).error
+        assert (error and error.code) == "deadline_passed"
+    assert stored(agent.database) == before
+    assert agent.outcome(tool.name, arguments).error is None
+
+
+def _read_as_ids_or_moments() -> Iterator[tuple[Tool, str, str]]:
+    for tool in CATALOG.tools:
+        for parameter in tool.parameters:
+            if parameter.shape.rules.error in (InvalidTime, InvalidId):
+                yield tool, parameter.name, parameter.shape.rules.error.code
+
+
+def test_a_dry_run_refuses_the_ids_and_moments_that_a_run_would(agent: Agent) -> None:
+    checked = set[str]()
+    for tool, name, code in _read_as_ids_or_moments():
+        arguments = {**tool.example, name: "yesterday"}
+        for refused in (
+            agent.refusal(tool.name, **arguments),
+            agent.refusal("m3_call", tool=tool.name, args=arguments, dry_run=True),
+        ):
+            assert (refused["code"], refused["message"].partition(":")[0]) == (code, name)
+        assert agent.call("m3_call", tool=tool.name, args=dict(tool.example), dry_run=True)["ok"]
+        checked.add(name)
+    assert checked >= {
+        "id",
+        "old_id",
+        "memory_id",
+        "as_of",
+        "known_at",
+        "valid_from",
+        "valid_to",
+        "refresh_on",
+    }
