@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -65,13 +64,13 @@ def _read_as_ids_or_moments() -> Iterator[tuple[Tool, str, str]]:
 def test_a_dry_run_refuses_the_ids_and_moments_that_a_run_would(agent: Agent) -> None:
     checked = set[str]()
     for tool, name, code in _read_as_ids_or_moments():
-        arguments = {**tool.example, name: "yesterday"}
-        for refused in (
-            agent.refusal(tool.name, **arguments),
-            agent.refusal("m3_call", tool=tool.name, args=arguments, dry_run=True),
-        ):
-            assert (refused["code"], refused["message"].partition(":")[0]) == (code, name)
-        assert agent.call("m3_call", tool=tool.name, args=dict(tool.example), dry_run=True)["ok"]
+        dry: dict[str, object] = {"tool": tool.name, "dry_run": True}
+        wrong = {**tool.example, name: "yesterday"}
+        for called, arguments in ((tool.name, wrong), ("m3_call", {**dry, "args": wrong})):
+            refused = agent.outcome(called, arguments).error
+            assert refused is not None
+            assert (refused.code, refused.message.partition(":")[0]) == (code, name)
+        assert agent.outcome("m3_call", {**dry, "args": dict(tool.example)}).error is None
         checked.add(name)
     assert checked >= {
         "id",

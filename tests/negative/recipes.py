@@ -80,7 +80,7 @@ def values(parameter: Parameter, canary: Canary) -> Sequence[object]:
         "adaptive_k": [True],
         "explain": [True],
         "recency_bias": [1.0],
-        "timeout": [0.001, 300],
+        "timeout": [20, 300],
         "store": hostile(canary),
         "database": hostile(canary),
     }

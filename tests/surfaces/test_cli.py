@@ -61,6 +61,37 @@ def test_the_content_can_come_from_standard_input_as_it_is(m3: CommandLine) -> N
     assert m3.run("memory", "get", made["id"]).answer["memory"]["content"] == text
 
 
+def test_bytes_on_standard_input_that_are_no_utf_8_are_refused_and_placed(m3: CommandLine) -> None:
+    for words in (("memory", "write", "-", "--type", "note"), ("call", "memory_write", "-")):
+        done = m3.run(*words, stdin="caf\udce9")
+        assert (done.code, done.error["code"]) == (2, "invalid_content")
+        assert "byte 4" in done.error["message"]
+    assert m3.run("memory", "search", "caf").answer["hits"] == []
+
+
+def test_required_arguments_may_all_stand_by_position(m3: CommandLine, written: str) -> None:
+    new = "The release is cut from the branch main"
+    made = m3.run("memory", "supersede", written, "--no-embed", new).answer
+    assert made["superseded"] == [written]
+    again = m3.run("memory", "supersede", "--content", CONTENT, made["id"], "--type", "note").answer
+    found = m3.run("memory", "get", again["id"]).answer["memory"]
+    assert (found["content"], found["type"]) == (CONTENT, "note")
+
+
+def test_a_text_that_begins_with_a_dash_and_has_words_is_a_text(m3: CommandLine) -> None:
+    for text in ("- one_item of a list", "--one_item of a list", "-5"):
+        made = m3.run("memory", "write", text, "--type", "note").answer
+        assert m3.run("memory", "get", made["id"]).answer["memory"]["content"] == text
+
+
+def test_a_shell_may_leave_the_type_to_the_rules_and_a_program_may_not(m3: CommandLine) -> None:
+    text = "We decided to cut releases from main"
+    by_rules = m3.run("memory", "write", text, "--type", "auto").answer["type"]
+    assert m3.run("memory", "write", f"{text} only").answer["type"] == by_rules
+    refused = m3.run("call", "memory_write", json.dumps({"content": text}))
+    assert (refused.code, refused.error["code"]) == (2, "invalid_argument")
+
+
 def test_switches_objects_and_numbers_arrive_as_what_they_are(m3: CommandLine) -> None:
     made = m3.run(
         *("memory", "write", CONTENT, "--type", "note", "--no-embed", "--importance", "0.25"),
@@ -111,6 +142,7 @@ def test_a_session_of_the_host_is_the_conversation_of_its_commands(m3: CommandLi
         (["call", "memory_search", "{"], 2, "invalid_argument"),
         (["call", "memory_search", "[]"], 2, "invalid_argument"),
         (["memories"], 2, "invalid_argument"),
+        (["memory", "get", "x", "--id", "y"], 2, "invalid_argument"),
         (["config", "embedder"], 2, "invalid_argument"),
         (["--project"], 2, "invalid_argument"),
         (["--colour", "memory"], 2, "invalid_argument"),
@@ -129,8 +161,27 @@ def test_what_goes_wrong_has_a_code_a_hint_and_an_exit_code(
     assert done.error["hint"]
 
 
-def test_a_misspelt_verb_is_answered_with_the_nearest(m3: CommandLine) -> None:
-    assert "search" in m3.run("memory", "serch", "x").error["hint"]
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["memory", "serch", "x"], "search"),
+        (["search", "x"], "m3 memory search"),
+        (["memory-get", "x"], "m3 memory get"),
+        (["memoy", "search", "x"], "m3 memory?"),
+        (["docter"], "m3 doctor"),
+        (["memory", "write", "x", "--tpye", "note"], "--type"),
+        (["memory", "search", "x", "--limit", "3"], "--k"),
+        (["memory", "search", "ledger", "port"], "in quotes: 'ledger port'"),
+        (["memory", "supersede", "ID", "the", "new", "text"], "in quotes: 'the new text'"),
+        (["memory", "search", "x", "--query", "y"], "by name already: query"),
+    ],
+)
+def test_a_near_miss_is_answered_with_what_was_likely_meant(
+    m3: CommandLine, arguments: list[str], hint: str
+) -> None:
+    done = m3.run(*arguments)
+    assert done.code == 2
+    assert hint in done.error["hint"]
 
 
 @pytest.mark.case("B01")
@@ -264,6 +315,63 @@ def test_a_terminal_is_sent_text_and_json_only_when_asked(m3: CommandLine, writt
     assert code == 2
     assert "[unknown_tool]" in failed
     assert m3.on_terminal("config")[1].startswith("setting")
+
+
+def test_a_person_reads_a_hit_in_three_lines_and_only_what_there_is(m3: CommandLine) -> None:
+    long = "release " * 40
+    made = m3.run("memory", "write", f"{long}\nend", "--type", "note", "--valid-from", "2026-01-15").answer
+    code, text = m3.on_terminal("memory", "search", "release")
+    head, first, facts, why, *others = text.splitlines()
+    assert (code, head) == (0, "Top 1 results:")
+    assert first == f"1. {long[:200]}… (324 characters; m3 memory get {made['id']})"
+    assert facts.startswith("   note · since 2026-01-15 · cli · ")
+    assert facts.endswith(made["id"])
+    assert why.strip()
+    assert len(others) == 1
+    assert "by words only" in others[0]
+
+
+def test_a_person_is_told_where_a_search_looked_that_found_nothing(m3: CommandLine, written: str) -> None:
+    text = m3.on_terminal("memory", "search", "zebra")[1]
+    assert "Looked in: project github.com/acme/atlas, this session, what holds everywhere" in text
+    assert "Looked in" not in m3.on_terminal("memory", "search", "release")[1]
+
+
+def test_a_person_reads_a_write_in_two_lines_and_an_event_in_one(m3: CommandLine) -> None:
+    written = m3.on_terminal("memory", "write", CONTENT, "--type", "decision")[1].splitlines()
+    memory_id = written[0].removeprefix("Created: ")
+    assert written[1:] == ["type: decision"]
+    history = m3.on_terminal("memory", "history", memory_id)[1].splitlines()
+    assert history[1].endswith("Z  create · version 1 · cli")
+    assert len(history) == 2
+
+
+@pytest.mark.parametrize("ending", [["supersede", "--content", "another release branch"], ["delete"]])
+def test_a_person_is_told_how_to_read_what_is_no_longer_current(
+    m3: CommandLine, written: str, ending: list[str]
+) -> None:
+    verb, *more = ending
+    m3.run("memory", verb, written, *more)
+    text = m3.on_terminal("memory", "get", written)[1]
+    assert CONTENT not in text
+    command = text.partition("its text: m3 ")[2].split()
+    assert command
+    assert f"content: {CONTENT}" in m3.on_terminal(*command)[1]
+
+
+def test_a_person_is_given_hints_in_the_words_of_the_shell(m3: CommandLine, written: str) -> None:
+    m3.run("memory", "supersede", written, "The release is cut from main")
+    in_json = m3.run("memory", "write", CONTENT, "--type", "decision").error["hint"]
+    on_terminal = m3.on_terminal("memory", "write", CONTENT, "--type", "decision")[1]
+    assert "reassert=true" in in_json
+    assert "m3 memory write it with --reassert or with the --valid-from" in on_terminal
+
+
+def test_the_doctor_names_the_store_the_project_and_a_store_just_made(m3: CommandLine, home: Path) -> None:
+    first, second = m3.run("doctor").answer, m3.run("doctor").answer
+    assert (first["store"], first["project"]) == (str(home / "m3.db"), "github.com/acme/atlas")
+    assert any("just now" in note for note in first["notes"])
+    assert not any("just now" in note for note in second["notes"])
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

@@ -14,7 +14,7 @@ from m3_memory.errors import InvalidArgument, UnknownTool
 DOMAINS: Mapping[str, str] = {
     "memory": "write, find, correct and trace memories",
     "files": "take in documents, search them, keep them fresh",
-    "admin": "list, load and run tools; export, erase, notify",
+    "admin": "list, load and run tools",
     "chatlog": "transcripts: capture, search, redact, promote",
     "tasks": "a tree of tasks with states and results",
     "agent": "which agents there are, and whether they are there",

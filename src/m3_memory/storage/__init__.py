@@ -33,7 +33,7 @@ def open_database(
         except ImportError as error:
             raise StoreUnreachable(
                 f"PostgreSQL is not supported by this installation: {error}",
-                "install its driver: pip install 'm3-memory[postgres]'",
+                "install its driver into the same environment: pip install 'psycopg[binary]>=3.2'",
             ) from error
         return PostgresDatabase(str(location), clock, durable=durable, heads=heads)
     from m3_memory.storage.sqlite import SqliteDatabase

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from m3_memory.errors import InvalidArgument, UnknownTool
+from m3_memory.errors import InvalidArgument, InvalidContent, UnknownTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 CONTENT = "content"
 """The argument whose value `-` stands for what standard input holds."""
 
-_POSITION = "first_argument"
+LEFT_OUT = {"type": "auto"}
+"""Required arguments that a shell may leave out, and what the command then sends."""
+
+_ALSO_CALLED = {"limit": "k", "n": "k", "count": "k", "text": "content"}
+_FLAG = re.compile(r"--?[A-Za-z][\w-]*(=|$)")
 _VALUE_NAMES = {"integer": "N", "number": "X", "object": "JSON", "array": "JSON"}
 
 
@@ -44,10 +50,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises InvalidArgument in place of ending the process."""
-        hint = f"see {self.prog} --help; a value that begins with - is written --name=VALUE, or after --"
-        if "--project" in message:
-            hint = "--project goes before the command: m3 --project P …"
-        raise InvalidArgument(f"{self.prog}: {message}", hint)
+        raise InvalidArgument(f"{self.prog}: {message}", f"see {self.prog} --help")
 
 
 class ToolCommand:
@@ -57,35 +60,64 @@ class ToolCommand:
         self.name: str = tool["name"]
         self.parameters = list(_parameters(catalog, tool))
         self._parser = Parser(f"m3 {tool['domain']} {_verb(tool)}", tool["description"])
-        self._first = next((given for given in self.parameters if given.is_required), None)
+        self._positions = [
+            given for given in self.parameters if given.is_required and given.name not in LEFT_OUT
+        ]
         self._declare()
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
         """The tool's arguments as written; the tool itself checks their values.
 
-        Raises InvalidArgument for a flag the tool does not have, or a value given twice.
+        Raises InvalidArgument for a flag the tool does not have, a value given twice, or a word too many.
         """
         valued = {_flag(given.name): given.name for given in self.parameters if given.kind != "boolean"}
         others, values = without_values(words, valued)
-        found = vars(self._parser.parse_args(others)) | values
+        flags, loose = _without_loose_words(others)
+        switches, unknown = self._parser.parse_known_args(flags)
+        if unknown:
+            raise self._unknown_flag(unknown[0])
+        found = vars(switches) | values
         del found["json"]
-        first = found.pop(_POSITION, None)
-        if first is not None and self._first is not None:
-            if self._first.name in found:
-                self._parser.error(f"{self._first.name} is given twice")
-            found[self._first.name] = first
+        found |= self._by_position(loose, found)
+        for given in self.parameters:
+            if given.is_required and given.name in LEFT_OUT:
+                found.setdefault(given.name, LEFT_OUT[given.name])
         if found.get(CONTENT) == "-":
             found[CONTENT] = read_standard_input()
         return found
 
+    def _by_position(self, loose: list[str], found: Mapping[str, Any]) -> dict[str, str]:
+        """Gives loose words to the required arguments that no flag gave, in their order."""
+        free = [given.name for given in self._positions if given.name not in found]
+        if extra := loose[len(free) :]:
+            named = [given.name for given in self._positions if given.name in found]
+            quoted = shlex.quote(" ".join(loose[max(len(free) - 1, 0) :]))
+            hint = f"put the text in quotes: {quoted}" if free else f"see {self._parser.prog} --help"
+            if named:
+                hint = f"given by name already: {', '.join(named)}"
+            raise InvalidArgument(f"{self._parser.prog}: {' '.join(extra)} belongs to no argument", hint)
+        return dict(zip(free, loose, strict=False))
+
+    def _unknown_flag(self, word: str) -> InvalidArgument:
+        flag = word.partition("=")[0]
+        known = [_flag(given.name) for given in self.parameters]
+        other = _flag(_ALSO_CALLED.get(flag.lstrip("-"), ""))
+        near = [other] if other in known else get_close_matches(flag, known, n=2)
+        hint = _did_you_mean(near) or f"see {self._parser.prog} --help"
+        if flag == "--project":
+            hint = "--project goes before the command: m3 --project P …"
+        elif not flag.startswith("--"):
+            hint += "; a text that begins with - is written --name=TEXT, or after --"
+        return InvalidArgument(f"{self._parser.prog} has no {flag}", hint)
+
     def _declare(self) -> None:
-        if self._first is not None:
+        for given in self._positions:
             self._parser.add_argument(
-                _POSITION,
+                f"{given.name} by position",
                 nargs="?",
                 default=argparse.SUPPRESS,
-                metavar=self._first.name.upper(),
-                help=_escaped(self._first.description),
+                metavar=given.name.upper(),
+                help=_escaped(given.description),
             )
         older = self._parser.add_argument_group("accepted for older callers")
         for given in self.parameters:
@@ -108,11 +140,37 @@ def find_command(catalog: Mapping[str, Any], domain: str, verb: str) -> ToolComm
         if tool["domain"] == domain and wanted in (_verb(tool), _dashed(tool["name"])):
             return ToolCommand(catalog, tool)
     verbs = verbs_of(catalog, domain)
-    near = get_close_matches(wanted, verbs, n=3)
     raise UnknownTool(
         f"m3 {domain} has no command {verb}",
-        f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(verbs)}",
+        _did_you_mean(get_close_matches(wanted, verbs, n=3)) or f"it has {', '.join(verbs)}",
     )
+
+
+def unknown_command(catalog: Mapping[str, Any], word: str, commands: Iterable[str]) -> InvalidArgument:
+    """The error for a first word that is neither a command nor a domain, with what was likely meant."""
+    known = [*commands, *(entry["name"] for entry in catalog["domains"])]
+    meant = {name: f"m3 {name}" for name in known}
+    for tool in catalog["tools"]:
+        command = f"m3 {tool['domain']} {_verb(tool)}"
+        meant |= {_verb(tool): command, _dashed(tool["name"]): command}
+    near = [meant[name] for name in get_close_matches(_dashed(word), meant, n=2, cutoff=0.7)]
+    return InvalidArgument(
+        f"there is no command {word}",
+        _did_you_mean(near) or f"there are {', '.join(known)}; see m3 --help",
+    )
+
+
+def in_shell_words(catalog: Mapping[str, Any], text: str) -> str:
+    """A hint that speaks of tools and their arguments, in the words of the command line."""
+    tools = {tool["name"]: f"m3 {tool['domain']} {_verb(tool)}" for tool in catalog["tools"]}
+    names = {name for tool in catalog["tools"] for name in tool["inputSchema"].get("properties", ())}
+    switched = re.sub(r"\b(\w+)=(true|false)\b", _as_switch, text)
+
+    def in_shell(found: re.Match[str]) -> str:
+        word = found[0]
+        return tools.get(word) or (_flag(word) if word in names else word)
+
+    return re.sub(r"(?<![\w-])[a-z0-9]+(?:_[a-z0-9]+)+\b", in_shell, switched)
 
 
 def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -128,7 +186,7 @@ def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[lis
             others += [word, *rest]
             break
         name, equals, value = word.partition("=")
-        flag = _dashed(name) if name.startswith("--") else name
+        flag = _dashed(name) if _FLAG.match(word) else name
         if flag in valued and (given := value if equals else next(rest, None)) is not None:
             values[valued[flag]] = given
         else:
@@ -137,8 +195,30 @@ def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[lis
 
 
 def read_standard_input() -> str:
-    """Everything standard input holds, as UTF-8; a byte that is none becomes what no store accepts."""
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    """Everything standard input holds, as it is. Raises InvalidContent if it is not UTF-8."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidContent(
+            f"standard input is not UTF-8 (byte {error.start + 1:,} is 0x{error.object[error.start]:02x})",
+            "convert it first, for instance with iconv -f LATIN1 -t UTF-8",
+        ) from error
+
+
+def _without_loose_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(flags, loose words); after `--`, and for what has not the form of a flag, a word is a word."""
+    end = words.index("--") if "--" in words else len(words)
+    flags = [word for word in words[:end] if _FLAG.match(word)]
+    loose = [word for word in words[:end] if not _FLAG.match(word)]
+    return flags, loose + list(words[end + 1 :])
+
+
+def _did_you_mean(near: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def _as_switch(found: re.Match[str]) -> str:
+    return f"--{'' if found[2] == 'true' else 'no-'}{_dashed(found[1])}"
 
 
 def _declare(add: Callable[..., object], given: Parameter) -> None:

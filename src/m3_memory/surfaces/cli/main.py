@@ -16,7 +16,15 @@ from m3_memory.config import FILE_NAME, load_settings, show_settings
 from m3_memory.errors import InvalidArgument, M3Error, StoreDamaged
 from m3_memory.generated import load_catalog
 from m3_memory.surfaces.cli import output
-from m3_memory.surfaces.cli.commands import Parser, find_command, read_standard_input, verbs_of
+from m3_memory.surfaces.cli.commands import (
+    Parser,
+    find_command,
+    in_shell_words,
+    read_standard_input,
+    unknown_command,
+    verbs_of,
+)
+from m3_memory.surfaces.cli.person import lines_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +84,7 @@ def run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
         code = _run(launch, command, doors)
         sys.stdout.flush()
     except M3Error as error:
-        output.print_error(error, as_json=launch.json or not sys.stderr.isatty())
+        _tell(launch, error)
         return error.exit_code
     except BrokenPipeError:
         output.discard_output()
@@ -99,6 +107,14 @@ def _run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
     return _run_domain(launch, name, words, doors)
 
 
+def _tell(launch: Launch, error: M3Error) -> None:
+    if launch.json or not sys.stderr.isatty():
+        output.print_json({"code": error.code, "message": error.message, "hint": error.hint}, sys.stderr)
+    else:
+        hint = f"\n    {in_shell_words(load_catalog(), error.hint)}" if error.hint else ""
+        output.print_text(f"m3: {error.message} [{error.code}]{hint}", sys.stderr)
+
+
 def _misplaced(name: str, launch: Launch) -> InvalidArgument:
     if launch.agent or launch.tools:
         return InvalidArgument(
@@ -114,10 +130,9 @@ def _run_domain(launch: Launch, domain: str, words: Sequence[str], doors: Doors)
     catalog = load_catalog()
     verbs = verbs_of(catalog, domain)
     if not verbs:
-        known = [*COMMANDS, *(entry["name"] for entry in catalog["domains"])]
-        raise InvalidArgument(f"there is no command {domain}", f"there are {', '.join(known)}; see m3 --help")
+        raise unknown_command(catalog, domain, COMMANDS)
     if not words or words[0] in ("--help", "-h", "--json"):
-        _answer(launch, verbs, "")
+        _answer(launch, verbs)
         return 0
     command = find_command(catalog, domain, words[0])
     return _run_tool(launch, command.name, command.read(words[1:]), doors)
@@ -131,15 +146,15 @@ def _run_tool(launch: Launch, name: str, arguments: Mapping[str, Any], doors: Do
         session.close()
     if outcome.error is not None:
         raise outcome.error
-    _answer(launch, outcome.structured or {}, outcome.text.rpartition("\n")[0])
+    _answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
     return 0
 
 
-def _answer(launch: Launch, structured: Mapping[str, Any], headline: str) -> None:
+def _answer(launch: Launch, structured: Mapping[str, Any], tool: str = "", headline: str = "") -> None:
     if launch.json or not sys.stdout.isatty():
         output.print_json(structured)
     else:
-        output.print_outcome(headline, structured)
+        output.print_text("\n".join(lines_for(tool, headline, structured)))
 
 
 def _call(launch: Launch, words: Sequence[str], doors: Doors) -> int:
@@ -174,7 +189,7 @@ def _migrate(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
     Parser("m3 migrate", COMMANDS["migrate"].summary).parse_args(words)
     from m3_memory.surfaces.cli.maintenance import migrate
 
-    _answer(launch, migrate(), "")
+    _answer(launch, migrate())
     return 0
 
 
@@ -184,7 +199,7 @@ def _backup(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
     given = parser.parse_args(words)
     from m3_memory.surfaces.cli.maintenance import backup
 
-    _answer(launch, backup(given.folder), "")
+    _answer(launch, backup(given.folder))
     return 0
 
 
@@ -193,7 +208,7 @@ def _doctor(launch: Launch, words: Sequence[str], doors: Doors) -> int:
     from m3_memory.surfaces.cli.maintenance import examine
 
     found = examine(launch, doors.examine)
-    _answer(launch, found, "")
+    _answer(launch, found)
     return 0 if found["ok"] else StoreDamaged.exit_code
 
 
@@ -203,7 +218,7 @@ def _worker(launch: Launch, words: Sequence[str], doors: Doors) -> int:
     parser.parse_args(words)
     from m3_memory.surfaces.cli.maintenance import work
 
-    _answer(launch, work(doors.work_once), "")
+    _answer(launch, work(doors.work_once))
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from m3_memory.app import App
-from m3_memory.config import load_settings
+from m3_memory.config import STORE_NAME, load_settings, show_settings
 from m3_memory.storage.backup import back_up
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from m3_memory.launch import Launch
 
 BACKUPS = "backups"
+_FIRST_MIGRATION = "core"
+_NEW = "this store was made just now; if it should hold memories, see m3 config for where it is looked for"
 
 
 def migrate() -> dict[str, Any]:
@@ -42,13 +44,25 @@ def backup(folder: str) -> dict[str, Any]:
 
 
 def examine(launch: Launch, doctor: Callable[[Context], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """What the doctor finds, in the context of the command line's own caller."""
+    """What the doctor finds, in the context of the command line's own caller; and where it looked.
+
+    Answers what the doctor answers and {store, project}; `project` is empty in no project.
+    """
     with closing(App.open(load_settings())) as app:
         caller, notices = app.caller_for(launch)
-        return doctor(app.context(caller, notices))
+        is_new = _FIRST_MIGRATION in app.database.migrated
+        found = doctor(app.context(caller, notices))
+        notes = [*found["notes"], *([_NEW] if is_new else [])]
+        return {"store": _store(), "project": caller.project, **found, "notes": notes}
 
 
 def work(run_once: Callable[[App], Mapping[str, Any]]) -> Mapping[str, Any]:
     """One round of what waits in the queue."""
     with closing(App.open(load_settings())) as app:
         return run_once(app)
+
+
+def _store() -> str:
+    """The store as people see it: a path, or the server's address without its password."""
+    shown = {row.name: str(row.value) for row in show_settings()}
+    return shown["database_url"] or str(Path(shown["home"]) / STORE_NAME)

@@ -7,12 +7,10 @@ import os
 import re
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from m3_memory.errors import M3Error
+    from collections.abc import Iterable, Sequence
 
 # Control characters but tab and line feed, marks that turn the direction of text, Unicode's line ends.
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -40,11 +38,6 @@ def print_text(text: str, stream: TextIO | None = None) -> None:
     _write(sys.stdout if stream is None else stream, visible(text))
 
 
-def print_outcome(headline: str, structured: Mapping[str, Any]) -> None:
-    """An answer for a person: its headline, then its facts one to a line."""
-    print_text("\n".join([*([headline] if headline else []), *_lines(structured, "")]))
-
-
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Rows under headings, in columns as wide as they need."""
     cells = [[visible(str(cell)).replace("\n", " ") for cell in row] for row in (headings, *rows)]
@@ -52,15 +45,6 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
     for row in cells:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         _write(sys.stdout, line.rstrip())
-
-
-def print_error(error: M3Error, *, as_json: bool) -> None:
-    """The error on standard error: JSON {code, message, hint}, or two lines for a person."""
-    if as_json:
-        print_json({"code": error.code, "message": error.message, "hint": error.hint}, sys.stderr)
-    else:
-        hint = f"\n    {error.hint}" if error.hint else ""
-        print_text(f"m3: {error.message} [{error.code}]{hint}", sys.stderr)
 
 
 def visible(text: str) -> str:
@@ -71,30 +55,6 @@ def visible(text: str) -> str:
 def discard_output() -> None:
     """Nobody reads any more: what is still held must not fail when the interpreter ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _lines(value: object, indent: str) -> Iterator[str]:
-    """Nested lists and objects by indentation; texts as they are, their further lines indented too."""
-    match value:
-        case dict():
-            for key, inner in cast("dict[str, object]", value).items():
-                if isinstance(inner, dict | list) and inner:
-                    yield f"{indent}{key}:"
-                    yield from _lines(cast("object", inner), f"{indent}  ")
-                else:
-                    yield f"{indent}{key}: {_plain(cast('object', inner), indent)}"
-        case list():
-            for inner in cast("list[object]", value):
-                first, *others = [*_lines(inner, f"{indent}  ")] or [indent]
-                yield f"{indent}- {first.removeprefix(f'{indent}  ')}"
-                yield from others
-        case _:
-            yield f"{indent}{_plain(value, indent)}"
-
-
-def _plain(value: object, indent: str) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.replace("\n", f"\n{indent}  ")
 
 
 def _escape(found: re.Match[str]) -> str:
