@@ -143,3 +143,14 @@ def test_asking_for_new_vectors_without_a_model_is_refused(agent: Agent) -> None
     without = replace(agent, embedder=embedder_named("off"))
     assert without.refusal("memory_update", id=memory_id, reembed=True)["code"] == "embedder_unavailable"
     assert agent.call("memory_update", id=memory_id, reembed=True)["changed"] == ["vector"]
+
+
+def test_hits_that_do_not_fit_into_one_answer_are_counted_and_the_rest_are_whole(agent: Agent) -> None:
+    for number in range(12):
+        write(agent, f"note {number}: " + "tea " * 11_000, embed=False)
+    answer = agent.call("memory_search", query="tea", k=12)
+    shown = len(answer["hits"])
+    assert 1 <= shown < 12
+    assert any(said.startswith(f"{12 - shown} more hits") for said in answer["degraded"])
+    assert all(len(hit["content"]) > 40_000 for hit in answer["hits"])
+    assert not any("more hits" in said for said in agent.call("memory_search", query="tea", k=2)["degraded"])

@@ -29,7 +29,7 @@ class VectorStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """A statement as a caller gives it: unchecked text, dates as written, empty where nothing was said."""
+    """A statement as a caller gives it: unchecked text, times in store form, empty where nothing was said."""
 
     content: str
     type: str

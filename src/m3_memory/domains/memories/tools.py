@@ -26,7 +26,6 @@ from m3_memory.context import Context
 from m3_memory.domains.memories import service
 from m3_memory.domains.memories.model import ChangeResult, GetResult, HistoryResult, WriteRequest, WriteResult
 from m3_memory.kernel.caller import Scope
-from m3_memory.kernel.interval import parse_time
 from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import Filter
 
@@ -117,7 +116,7 @@ def memory_get(
     If it is not current the answer says since when and what superseded it; its text then comes only with
     `as_of` or `known_at`.
     """
-    return service.get(ctx, id, Filter(_moment(as_of), _moment(known_at), variant=variant))
+    return service.get(ctx, id, Filter(as_of, known_at, variant=variant))
 
 
 @tool(
@@ -209,7 +208,3 @@ def memory_history(
 ) -> HistoryResult:
     """List what happened to one memory, newest first: who changed it, when, by which operation."""
     return service.history(ctx, memory_id, limit, known_at)
-
-
-def _moment(text: str) -> str:
-    return parse_time(text) if text else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from m3_memory.catalog.answers import fitting
 from m3_memory.domains.memories.model import EMBED_JOB, actionable
 from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import Evidence, Hit, SearchMode, SearchRequest, SearchResults
@@ -69,7 +70,11 @@ def search(ctx: Context, request: SearchRequest) -> SearchResults:
         found = _ranked(reader, view, replace(request, mode=mode), evidence)
         if not found:
             return _empty(view, question, _why_empty(reader, view))
-        return SearchResults(found, list(view.audiences), list(question.degraded))
+        shown = list(fitting(found))
+        if len(shown) < len(found):
+            left = len(found) - len(shown)
+            question = question.noting(f"{left} more hits did not fit into one answer: ask for a smaller k")
+        return SearchResults(shown, list(view.audiences), list(question.degraded))
 
 
 def _some_wait(reader: Reader, view: View) -> bool:

@@ -21,7 +21,6 @@ from m3_memory.context import Context
 from m3_memory.domains.retrieval import service
 from m3_memory.domains.retrieval.model import SearchMode as Mode
 from m3_memory.domains.retrieval.model import SearchRequest, SearchResults
-from m3_memory.kernel.interval import parse_time
 from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import SCOPES, Filter
 
@@ -60,8 +59,8 @@ def memory_search(
     ensure_own(ctx.caller, user_id=user_id, requesting_agent=requesting_agent)
     hidden = ("scratchpad",) if not include_scratchpad and type_filter != "scratchpad" else ()
     narrowing = Filter(
-        as_of=parse_time(as_of) if as_of else "",
-        known_at=parse_time(known_at) if known_at else "",
+        as_of=as_of,
+        known_at=known_at,
         variant=variant,
         scopes=(scope,) if scope else SCOPES,
         types=(type_filter,) if type_filter else (),

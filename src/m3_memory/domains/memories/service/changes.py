@@ -29,13 +29,11 @@ from m3_memory.domains.memories.service.writes import (
 )
 from m3_memory.errors import DuplicateValue, EmbedderUnavailable, InvalidArgument, NeedsOperator
 from m3_memory.inference.embedder import EmbedderState
+from m3_memory.kernel.vocabulary import CLEAR
 from m3_memory.storage import embeddings
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
-
-CLEAR = "clear"
-"""The word that removes a field; the empty text leaves it."""
 
 
 @dataclass(frozen=True, slots=True)

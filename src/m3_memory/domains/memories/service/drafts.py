@@ -13,7 +13,7 @@ from m3_memory.kernel.analyser import analyse
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.classification import classify
 from m3_memory.kernel.clock import FOREVER
-from m3_memory.kernel.interval import Interval, parse_time
+from m3_memory.kernel.interval import Interval
 from m3_memory.kernel.limits import (
     MAX_CONTENT_CHARACTERS,
     MAX_LABEL_CHARACTERS,
@@ -125,9 +125,6 @@ def _checked(request: WriteRequest) -> WriteRequest:
         content=checked_text(request.content, "content", MAX_CONTENT_CHARACTERS),
         scope=checked_scope(request.scope or Scope.AGENT),
         metadata=_written(checked_metadata(request.metadata)),
-        valid_from=parse_time(request.valid_from) if request.valid_from else "",
-        valid_to=parse_time(request.valid_to) if request.valid_to else "",
-        refresh_on=parse_time(request.refresh_on) if request.refresh_on else "",
     )
 
 

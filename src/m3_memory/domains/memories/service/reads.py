@@ -11,8 +11,6 @@ from m3_memory.domains.memories.service.standing import CURRENT, state_now
 from m3_memory.domains.memories.service.succession import current_successor
 from m3_memory.domains.memories.service.targets import not_found
 from m3_memory.errors import AmbiguousId
-from m3_memory.kernel.ids import parse_prefix
-from m3_memory.kernel.interval import parse_time
 from m3_memory.storage.predicates import Filter, View, view_of
 
 if TYPE_CHECKING:
@@ -56,9 +54,8 @@ def get(ctx: Context, id_or_prefix: str, narrowing: Filter) -> GetResult:
 
 def history(ctx: Context, memory_id: str, limit: int, known_at: str = "") -> HistoryResult:
     """What happened to a memory, newest first, up to a store time. Raises as `get` does."""
-    until = parse_time(known_at) if known_at else ""
     with ctx.read() as reader:
-        view = view_of(reader, ctx.caller, Filter(known_at=until))
+        view = view_of(reader, ctx.caller, Filter(known_at=known_at))
         full = resolve(reader, view, memory_id)
         events, total = queries.events_of(reader, view, full, limit)
         if not total:
@@ -66,9 +63,8 @@ def history(ctx: Context, memory_id: str, limit: int, known_at: str = "") -> His
         return HistoryResult(full, events, total)
 
 
-def resolve(reader: Reader, view: View, id_or_prefix: str) -> str:
-    """The one id in held audiences that begins so."""
-    prefix = parse_prefix(id_or_prefix)
+def resolve(reader: Reader, view: View, prefix: str) -> str:
+    """The one id in held audiences that begins so; a whole id begins itself."""
     found = queries.ids_beginning(reader, view, prefix, _SHOWN_AMBIGUOUS + 1)
     if not found:
         raise not_found(prefix)

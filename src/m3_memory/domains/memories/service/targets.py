@@ -9,7 +9,6 @@ from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import digestible
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.errors import NeedsOperator, NotCurrent, NotFound
-from m3_memory.kernel.ids import parse_full
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
@@ -36,20 +35,19 @@ def target(reader: Reader, caller: Caller, memory_id: str) -> Target:
     Raises InvalidId for anything but a full id, NotFound for an id in no audience the caller holds,
     NotCurrent for a memory the store no longer holds, NeedsOperator for one that only a person may change.
     """
-    full = parse_full(memory_id)
     view = View(caller, Filter(), reader.now)
-    belief = queries.newest_belief(reader, view, full)
+    belief = queries.newest_belief(reader, view, memory_id)
     if belief is None:
-        raise not_found(full)
+        raise not_found(memory_id)
     if not belief.is_open or belief.expires_at <= reader.now or belief.trust_state == "rejected":
         state, since = state_now(reader, belief)
         raise NotCurrent(
-            f"memory {full} is not current: {state} since {since}",
+            f"memory {memory_id} is not current: {state} since {since}",
             "memory_get shows its successor if there is one; memory_restore brings back what was deleted",
         )
     if belief.trust_state == "verified" and not caller.is_operator:
         raise NeedsOperator(
-            f"memory {full} was verified by a person",
+            f"memory {memory_id} was verified by a person",
             "ask the person to change it, or write what you know beside it",
         )
     return Target(belief, queries.version_of(reader, belief.item))

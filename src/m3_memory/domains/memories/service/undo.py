@@ -12,7 +12,6 @@ from m3_memory.domains.memories.service.targets import not_found
 from m3_memory.domains.memories.service.writes import Operation, operation
 from m3_memory.errors import DuplicateValue, NeedsOperator, UndoBlocked
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
-from m3_memory.kernel.ids import parse_full
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
@@ -28,32 +27,35 @@ def restore(ctx: Context, memory_id: str) -> ChangeResult:
     DuplicateValue where another memory says the same by now. Time that passed stays passed: what expired or
     ended meanwhile comes back as expired or ended.
     """
-    full = parse_full(memory_id)
     with ctx.write() as writer:
         op = operation(ctx, writer)
-        newest = queries.newest_belief(writer, View(ctx.caller, Filter(), writer.now), full)
+        newest = queries.newest_belief(writer, View(ctx.caller, Filter(), writer.now), memory_id)
         if newest is None:
-            raise not_found(full)
+            raise not_found(memory_id)
         ending = queries.ending(writer, newest)
         if ending is None or ending[0] not in RESTORABLE:
             state, since = state_now(writer, newest)
             raise UndoBlocked(
-                f"memory {full} was not deleted: it is {state} since {since}",
+                f"memory {memory_id} was not deleted: it is {state} since {since}",
                 "memory_history shows what happened to it; only what was deleted can be restored",
             )
         if newest.trust_state == "verified" and not ctx.caller.is_operator:
-            raise NeedsOperator(f"memory {full} was deleted by a person", "ask the person to restore it")
+            raise NeedsOperator(f"memory {memory_id} was deleted by a person", "ask the person to restore it")
         restored = digestible(
             queries.version_of(writer, newest.item),
             newest.valid_from,
             newest.valid_to,
-            queries.state_of(writer, full),
+            queries.state_of(writer, memory_id),
         )
         event = op.record(
-            "undo", full, newest.version, reason=f"restores what operation {ending[1]} ended", after=restored
+            "undo",
+            memory_id,
+            newest.version,
+            reason=f"restores what operation {ending[1]} ended",
+            after=restored,
         )
         _reopen(op, newest, event)
-        return ChangeResult(full, "restored", newest.version)
+        return ChangeResult(memory_id, "restored", newest.version)
 
 
 def _reopen(op: Operation, belief: Belief, event: int) -> None:
