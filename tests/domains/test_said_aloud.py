@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from m3_memory.inference.embedder import Embedder, Fingerprint
+from m3_memory.inference.hashing import HashingEmbedder
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage.database import Database
-from tests.callers import Agent, embedder_named
+from tests.callers import Agent, Hashing, embedder_named
 
 HOUR = 3600
 
@@ -154,3 +156,25 @@ def test_hits_that_do_not_fit_into_one_answer_are_counted_and_the_rest_are_whole
     assert any(said.startswith(f"{12 - shown} more hits") for said in answer["degraded"])
     assert all(len(hit["content"]) > 40_000 for hit in answer["hits"])
     assert not any("more hits" in said for said in agent.call("memory_search", query="tea", k=2)["degraded"])
+
+
+def test_memories_of_another_model_are_said_to_be_found_by_words_only(agent: Agent) -> None:
+    write(agent, "tea is at four")
+    other = replace(agent, embedder=Other())
+    answer = other.call("memory_search", query="tea")
+    assert [hit["content"] for hit in answer["hits"]] == ["tea is at four"]
+    assert any("another model" in said for said in answer["degraded"])
+    assert agent.call("memory_search", query="tea")["degraded"] == []
+
+
+class Other(Hashing):
+    """The same stub under another name: another embedding space."""
+
+    def get(self, wait_seconds: float = 1.5) -> Embedder:
+        return Renamed()
+
+
+class Renamed(HashingEmbedder):
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return replace(super().fingerprint, name="renamed")

@@ -28,6 +28,11 @@ def space_of(reader: Reader, name: str, weights_digest: str, dimension: int, tex
     return number(row[0]) if row else None
 
 
+def has_other_spaces(reader: Reader, space: int | None) -> bool:
+    """Whether there are vectors that can't be compared with those of this space; None is one without any."""
+    return reader.row(sql("SELECT 1 FROM embedding_spaces WHERE space <> ? LIMIT 1", space or 0)) is not None
+
+
 def space_for(writer: Writer, name: str, weights_digest: str, dimension: int, text_rules: str) -> int:
     """The number of this embedding space, given to it with its first vector."""
     known = space_of(writer, name, weights_digest, dimension, text_rules)

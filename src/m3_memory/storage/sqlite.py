@@ -17,6 +17,7 @@ from m3_memory.storage.database import BUSY_SECONDS, unlimited
 from m3_memory.storage.heads import HeadFile
 from m3_memory.storage.locks import file_lock
 from m3_memory.storage.pool import Pool
+from m3_memory.storage.replaced import set_aside_stray_log
 from m3_memory.storage.sql import Row, Sql, sql
 from m3_memory.storage.sqlite_dialect import SqliteDialect
 from m3_memory.storage.transaction import Transaction, closing, opened_for_reading, opened_for_writing
@@ -105,9 +106,11 @@ class SqliteDatabase:
         self.heads = HeadFile(heads or path.with_name(f"{path.name}.head"))
         self.migrated: tuple[str, ...] = ()
         self.backup_path: Path | None = None
+        self._may_make = True
         try:
             with self._classified():
                 self.schema_version = self._prepare(schema or sqlite_schema())
+            self._may_make = False  # a store that goes away under us is gone, not a new one
         except BaseException:
             self._pool.close()
             raise
@@ -187,9 +190,11 @@ class SqliteDatabase:
         if self.path.exists() and not os.access(self.path, os.W_OK) and not self._has_log():
             # SQLite would make files beside it with the same permissions, and leave them there.
             return self._opened_unwritable(apsw.ReadOnlyError(f"{self.path} can't be written"))
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
         connection = None
-        self._make_private()
+        if self._may_make:
+            self._make_private()
+        set_aside_stray_log(self.path)
         try:
             connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
             _configure(connection, durable=self._durable)
@@ -202,7 +207,7 @@ class SqliteDatabase:
             return self._opened_unwritable(error)
 
     def _make_private(self) -> None:
-        """A new store is its user's alone; SQLite gives the files beside it the same permissions."""
+        """Makes a new store, its user's alone; SQLite gives the files beside it the same permissions."""
         with suppress(OSError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 

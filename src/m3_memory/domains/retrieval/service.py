@@ -62,10 +62,7 @@ def search(ctx: Context, request: SearchRequest) -> SearchResults:
             return _empty(view, question, "the query holds no word to search for")
         evidence = _evidence(reader, view, question, max(_NEAREST, request.limit))
         has_vectors = any(found.cosine is not None for found in evidence)
-        if question.vector and evidence and not has_vectors:
-            question = question.lacking("no memory here has a vector yet")
-        elif question.vector and _some_wait(reader, view):
-            question = question.noting("some memories here wait for their vector: found by words only so far")
+        question = _told(reader, view, question, has_vectors or not evidence)
         mode = request.mode if has_vectors else SearchMode.KEYWORD
         found = _ranked(reader, view, replace(request, mode=mode), evidence)
         if not found:
@@ -75,6 +72,19 @@ def search(ctx: Context, request: SearchRequest) -> SearchResults:
             left = len(found) - len(shown)
             question = question.noting(f"{left} more hits did not fit into one answer: ask for a smaller k")
         return SearchResults(shown, list(view.audiences), list(question.degraded))
+
+
+def _told(reader: Reader, view: View, question: _Question, has_vectors: bool) -> _Question:
+    """The question with what its vector could not be compared with, if anything."""
+    if not question.space:
+        return question
+    if embeddings.has_other_spaces(reader, embeddings.space_of(reader, *question.space)):
+        question = question.noting("memories embedded by another model are found by words only")
+    if not has_vectors:
+        return question.lacking("no memory here has a vector yet")
+    if _some_wait(reader, view):
+        return question.noting("some memories here wait for their vector: found by words only so far")
+    return question
 
 
 def _some_wait(reader: Reader, view: View) -> bool:
