@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from m3_memory.config import host_environment, is_unexpanded, make_home
 from m3_memory.context import Context
-from m3_memory.errors import StoreUnreachable
+from m3_memory.errors import InvalidArgument, StoreUnreachable
 from m3_memory.inference.source import open_embedder
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import SystemClock
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 UNKNOWN_AGENT = "unknown"
+_OUR_AGENT = "worker"
+_RESERVED_AGENTS = frozenset({_OUR_AGENT, "cli"})
 _LONGEST_AGENT = 64
+_LONGEST_CLIENT_NAME = 1_000
 _LONGEST_SESSION_ID = 200
 _NOT_IN_AGENTS = re.compile(r"[^\w.@-]+")
 
@@ -52,7 +55,8 @@ class App:
         self._opening = threading.Lock()
         self._store: Database | None = None
         self._host = host
-        self._conversation_id = _session_id(host) or new_id(clock.now())
+        session_id, self._session_notices = _session_id(host)
+        self._conversation_id = session_id or new_id(clock.now())
         self._places: dict[tuple[str, ...], Place] = {}
 
     @classmethod
@@ -74,7 +78,7 @@ class App:
         """Who is asking, and what the answer should say about how that was found.
 
         `client_name` and `roots` are the client's; roots are asked for only if nothing else names a project.
-        Raises InvalidArgument for a `--project` that can be no name.
+        Raises InvalidArgument for a `--project` that can be no name, and an `--agent` that is our own.
         """
         place = self._place(launch.project, roots)
         agent_id, notices = _agent(launch.agent, client_name)
@@ -85,7 +89,7 @@ class App:
             project=place.project,
             surface=launch.surface,
         )
-        return caller, notices + place.notices
+        return caller, notices + self._session_notices + place.notices
 
     def context(
         self,
@@ -159,15 +163,30 @@ def _agent(requested: str, client_name: str) -> tuple[str, tuple[str, ...]]:
     unexpanded = is_unexpanded(requested)
     notices = (f"--agent holds a variable that was not replaced ({requested}); it counts as absent",)
     named = "" if unexpanded else _agent_id(requested)
-    return named or _agent_id(client_name) or UNKNOWN_AGENT, notices if unexpanded else ()
+    if named == _OUR_AGENT:
+        raise InvalidArgument(
+            f"--agent {_OUR_AGENT} is the name of this product's own worker", "give the agent another name"
+        )
+    client = _agent_id(client_name)
+    if client in _RESERVED_AGENTS:
+        client = f"client-{client}"
+    return named or client or UNKNOWN_AGENT, notices if unexpanded else ()
 
 
 def _agent_id(name: str) -> str:
-    folded = unicodedata.normalize("NFC", name).strip().lower()
+    folded = unicodedata.normalize("NFC", name[:_LONGEST_CLIENT_NAME]).strip().lower()
     return _NOT_IN_AGENTS.sub("-", folded).strip("-.")[:_LONGEST_AGENT]
 
 
-def _session_id(host: HostEnvironment) -> str:
+def _session_id(host: HostEnvironment) -> tuple[str, tuple[str, ...]]:
+    """The host's session id, empty if it gives none that can be used, and what to say about that."""
     given = host.session_id.strip()
-    usable = given.isprintable() and len(given) <= _LONGEST_SESSION_ID and not is_unexpanded(given)
-    return given if usable else ""
+    if is_unexpanded(given):
+        problem = f"holds a variable that was not replaced ({given[:_LONGEST_SESSION_ID]})"
+    elif len(given) > _LONGEST_SESSION_ID:
+        problem = f"has {len(given):,} characters; the limit is {_LONGEST_SESSION_ID}"
+    elif not given.isprintable():
+        problem = "holds characters that can't be printed"
+    else:
+        return given, ()
+    return "", (f"the host's session id {problem}; this process counts as a conversation of its own",)

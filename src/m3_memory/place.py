@@ -37,6 +37,13 @@ _LONGEST_NAME = 1000
 _MOST_HOPS = 4
 _FOLDER = re.compile(r"[/~.]|[A-Za-z]:[\\/]|file:|.*\\", re.IGNORECASE)
 _DRIVE_IN_ADDRESS = re.compile(r"/(?=[A-Za-z]:)")
+_SCHEME = re.compile(r"(?:[A-Za-z]\w*::)?[A-Za-z][\w+.-]*://")
+_PORT = re.compile(r":\d*$")
+_IN_URL = re.compile(r"[^/?#]*@|[^/?#@\[:]*:(?!\d*(?:[/?#]|$)).*@", re.DOTALL)
+_OUTSIDE_URL = re.compile(
+    r"[^/?#@:\s]*:[^/?#\s]*@"  # user:password@
+    r"|[^/?#@:\s]+@(?=[^\s/@:]+:|(?:[\w-]+\.)+[A-Za-z]{2,}(?:/|$))"  # user@ before a host
+)
 _TEMPORARY = "a temporary folder"
 _FLAG = "--project"
 
@@ -77,7 +84,7 @@ def _place_of(text: str, source: str, host: HostEnvironment) -> Place:
     try:
         path = _real_path(text, host.home)
     except (OSError, ValueError, RuntimeError):
-        return Place("", source, (f"{source} can't be followed; {_no_project('it is no place')}",))
+        return Place("", source, (f"{source} can't be followed; {_no_project('no place')}",))
     notices = () if path.is_dir() else (f"{source} names no folder that exists: {_written(path)}",)
     refused = _refused(path, host)
     never = refused.keys()
@@ -107,7 +114,7 @@ def _no_project(reason: str) -> str:
 
 
 def _identity(repository: Repository, hops: int) -> str:
-    if name := normal_remote(repository.remote):
+    if name := normal_remote(_without_credentials(repository.remote)):
         return unicodedata.normalize("NFC", name)
     if not repository.remote or not is_folder(repository.remote):
         return _written(repository.top)
@@ -117,13 +124,32 @@ def _identity(repository: Repository, hops: int) -> str:
 
 
 def _name(text: str) -> str:
-    name = unicodedata.normalize("NFC", normal_remote(text) or text.strip())
+    address = _without_credentials(text)
+    name = unicodedata.normalize("NFC", (normal_remote(address) or _bare(address))[: _LONGEST_NAME + 1])
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise InvalidArgument(
             f"--project is no name: it must be 1 to {_LONGEST_NAME} printable characters",
             "give a folder, a name, or the address of a remote",
         )
     return name
+
+
+def _without_credentials(address: str) -> str:
+    """An address without user and password, also where the rest of it makes no remote."""
+    text = address.strip()
+    scheme = _SCHEME.match(text)
+    start = scheme.end() if scheme else 0
+    found = (_IN_URL if scheme else _OUTSIDE_URL).match(text, start)
+    return text[:start] + text[found.end() :] if found else text
+
+
+def _bare(address: str) -> str:
+    """A name as written; of an address that names no path on its host, the host."""
+    scheme = _SCHEME.match(address)
+    if scheme is None:
+        return address.strip()
+    host = re.split(r"[?#]", address[scheme.end() :])[0].rstrip("/")
+    return host if "/" in host else _PORT.sub("", host).lower()
 
 
 def _real_path(text: str, home: str) -> Path:

@@ -16,7 +16,7 @@ from m3_memory.catalog.schema import Compat, Param
 from m3_memory.errors import InvalidContent, InvalidId, InvalidMetadata, InvalidTime
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.ids import parse_full, parse_prefix
-from m3_memory.kernel.interval import ACCEPTED_FORMS, parse_time
+from m3_memory.kernel.interval import ACCEPTED_FORMS, parse_moment, parse_time
 from m3_memory.kernel.limits import checked_metadata
 from m3_memory.kernel.vocabulary import AUTO_TYPE, CLEAR, MEMORY_TYPES
 
@@ -37,6 +37,7 @@ __all__ = [
     "Switch",
     "Timestamp",
     "TimestampOrClear",
+    "TimestampOrOpen",
     "Title",
     "TypeFilter",
 ]
@@ -52,9 +53,12 @@ Limit = Annotated[int, Param("how many at most", minimum=1, maximum=100)]
 
 Timestamp = Annotated[
     str,
-    Param("moment, ISO 8601", error=InvalidTime, expected=f"text: {ACCEPTED_FORMS}", parse=parse_time),
+    Param("moment, ISO 8601", error=InvalidTime, expected=f"text: {ACCEPTED_FORMS}", parse=parse_moment),
 ]
 """The tool is given it in store form."""
+
+TimestampOrOpen = Annotated[Timestamp, Param(parse=parse_time)]
+"""The same, or the last instant of the year 9999, which means no end."""
 
 TimestampOrClear = Annotated[Timestamp, Param(parse=_time_or_clear)]
 """The same, or CLEAR, by which a caller empties what is there."""

@@ -39,6 +39,14 @@ def parse_time(text: str) -> str:
         raise _refused(text, "names no moment of the years 0001 to 9999") from None
 
 
+def parse_moment(text: str) -> str:
+    """As parse_time, for what must be a moment: the open end of intervals is none. Raises InvalidTime."""
+    moment = parse_time(text)
+    if moment == FOREVER:
+        raise _refused(text, "is the open end of time and no moment")
+    return moment
+
+
 def shown(text: str) -> str | None:
     """A stored moment as answers give it: an open end is absent."""
     return None if text == FOREVER else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -17,6 +18,7 @@ MAX_LABEL_CHARACTERS = 200
 MAX_REASON_CHARACTERS = 1_000
 MAX_METADATA_CHARACTERS = 20_000
 MAX_METADATA_DEPTH = 20
+MAX_MARKS_IN_A_ROW = 64
 MIN_METADATA_INTEGER = -(2**63)
 MAX_METADATA_INTEGER = 2**64 - 1
 
@@ -25,8 +27,10 @@ JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, J
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """What no store can keep: NUL, and half of a surrogate pair."""
 
+_PERHAPS_MARKS = re.compile(f"(?:[^\\w\x00-\u02ff]|[\uff9e\uff9f]){{{MAX_MARKS_IN_A_ROW + 1},}}+")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # fillers that Unicode counts as letters
+_TOO_MANY_MARKS = f"more than {MAX_MARKS_IN_A_ROW} combining marks in a row"
 _STORED_TEXTS = frozenset({"content", "title"})
 
 RESERVED_METADATA_KEYS = frozenset(
@@ -49,7 +53,9 @@ def checked_text(text: str, name: str, limit: int) -> str:
     """The text exactly as given, if it says something and every store can keep it.
 
     Refused: nothing visible in it, more than `limit` characters (code points), NUL, lone surrogates. Other
-    control characters stay as written. Raises InvalidContent for content and title, else InvalidArgument.
+    control characters stay as written. Refused too are more than MAX_MARKS_IN_A_ROW combining marks in a row:
+    normal forms sort them in quadratic time. (The Stream-Safe Text Format, UAX #15 section 13, allows 30.)
+    Raises InvalidContent for content and title, else InvalidArgument.
     """
     if len(text) > limit:
         raise _refusal(
@@ -63,6 +69,8 @@ def checked_text(text: str, name: str, limit: int) -> str:
             f"{name} holds a NUL or half of a surrogate pair, which no store can keep",
             "remove it and send again",
         )
+    if _has_too_many_marks(text):
+        raise _refusal(name, f"{name} has {_TOO_MANY_MARKS}", "remove most of them and send again")
     if not any(map(_is_visible, text)):
         raise _refusal(name, f"{name} is empty", f"give a {name} with at least one visible character")
     return text
@@ -97,6 +105,18 @@ def checked_metadata(value: object) -> dict[str, JsonValue]:
             "keep long text in the content",
         )
     return checked
+
+
+def _has_too_many_marks(text: str) -> bool:
+    if text.isascii():
+        return False
+    runs = (run for found in _PERHAPS_MARKS.finditer(text) for run in itertools.groupby(found[0], _is_mark))
+    return any(is_mark and sum(1 for _ in marks) > MAX_MARKS_IN_A_ROW for is_mark, marks in runs)
+
+
+def _is_mark(character: str) -> bool:
+    """Whether its normal form begins with what combines with the character before."""
+    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) != 0
 
 
 def _is_visible(character: str) -> bool:
@@ -143,6 +163,8 @@ def _checked_object(value: dict[object, object], depth: int) -> dict[str, JsonVa
 def _checked_key(key: object) -> str:
     if not isinstance(key, str):
         raise InvalidMetadata(f"metadata has a key that is no text: {key!r:.40}", "JSON keys are text")
+    if _has_too_many_marks(key):
+        raise InvalidMetadata(f"metadata has a key with {_TOO_MANY_MARKS}", "remove most of them")
     return _storable(key)
 
 

@@ -9,6 +9,8 @@ from m3_memory.errors import WiderIdentity
 if TYPE_CHECKING:
     from m3_memory.kernel.caller import Caller
 
+_SHOWN_CHARACTERS = 80
+
 
 def ensure_own(caller: Caller, **claimed: str) -> None:
     """Checks arguments such as `user_id` or `agent_id` that may only name the caller itself.
@@ -18,7 +20,8 @@ def ensure_own(caller: Caller, **claimed: str) -> None:
     for name, value in claimed.items():
         own = caller.user_id if name == "user_id" else caller.agent_id
         if value not in ("", own):
+            shown = value if len(value) <= _SHOWN_CHARACTERS else f"{value[:_SHOWN_CHARACTERS]}…"
             raise WiderIdentity(
-                f"{name} {value!r} is not who is calling; that is {own!r}",
+                f"{name} {shown!r} is not who is calling; that is {own!r}",
                 f"leave {name} out: identity comes from how the server was started",
             )

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hmac
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from m3_memory.kernel.limits import JsonValue
 from m3_memory.kernel.secret_shapes import SHAPES, Shape, compiled
+from m3_memory.kernel.text import WITHOUT_INVISIBLE
 
 _Span: TypeAlias = tuple[int, int, str]
 
@@ -98,6 +100,16 @@ _PATH = r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)"
 _CALL = re.compile(rf"{_PATH}*+!?[(\[{{]|[(\[{{]")  # a call, an index, a macro; a bracket alone
 _CODE = re.compile(rf"{_PATH}++$|(?:u?int|float|[uif])\d{{1,3}}$")  # an attribute, a type
 _ELSEWHERE = re.compile(r"[a-z]+://|[~.]?/|(?:[a-z0-9_.-]+/)+[a-z0-9_.-]*$")  # a URL, a path
+_LETTER_FORMS = (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B), *range(0x1D400, 0x1D800))
+_PLAIN: dict[int, str] = {
+    form: plain
+    for form in (*_LETTER_FORMS, *map(ord, "－＝＿"))  # noqa: RUF001
+    if (plain := unicodedata.normalize("NFKC", chr(form))).isascii()
+}
+"""Full-width and mathematical forms of ASCII letters and digits, which search takes for these."""
+
+_DISGUISES = re.compile(f"[{''.join(map(chr, (*WITHOUT_INVISIBLE, *_PLAIN)))}]")
+
 _LEAST_CHARACTERS = {"password": 4, "key": 8, "token": 8}
 
 
@@ -121,7 +133,8 @@ def redact(text: str, key: bytes) -> Redacted:
     """The text with every secret replaced by `[secret:<kind>:<8 hex digits>]`.
 
     The digits are the start of HMAC-SHA256(key, secret): in one store a secret always has the same marker.
-    A second pass finds nothing more. Time is linear in the text.
+    A second pass finds nothing more. Time is linear in the text. Characters that take no room and other forms of
+    ASCII letters hide no secret, as they hide no word from the search.
     """
     findings: list[Finding] = []
     for _ in range(_MAX_ROUNDS):  # a secret taken out can bare another one, rarely
@@ -167,7 +180,7 @@ def _redacted_name(name: str, key: bytes, findings: list[Finding]) -> str:
 
 def _kind_named(name: str, value: str) -> str | None:
     """What a value is if the name alone tells."""
-    named = compiled(_ASSIGNMENT).search(f"{_masked(name)}='x'") if name else None
+    named = compiled(_ASSIGNMENT).search(f"{_undisguised(_masked(name))}='x'") if name else None
     return _kind_quoted(_promise(named), named[_promise(named)], value) if named else None
 
 
@@ -182,7 +195,7 @@ def _replaced(text: str, spans: list[_Span], key: bytes) -> tuple[str, list[Find
     findings: list[Finding] = []
     done = 0
     for start, end, kind in spans:
-        marker, found = _marked(text[start:end], kind, key)
+        marker, found = _marked(_undisguised(text[start:end]), kind, key)
         parts += (text[done:start], marker)
         findings += found
         done = end
@@ -192,7 +205,7 @@ def _replaced(text: str, spans: list[_Span], key: bytes) -> tuple[str, list[Find
 def _merged(text: str) -> list[_Span]:
     """The places to replace, in order; where two overlap, one that covers both, named by the longer."""
     merged: list[_Span] = []
-    for start, end, kind in sorted(_spans(_masked(text)), key=lambda span: (span[0], -span[1])):
+    for start, end, kind in sorted(_all_spans(_masked(text)), key=lambda span: (span[0], -span[1])):
         if merged and start < merged[-1][1]:
             first, last, named = merged[-1]
             merged[-1] = (first, max(last, end), named)
@@ -204,6 +217,20 @@ def _merged(text: str) -> list[_Span]:
 def _masked(text: str) -> str:
     """The text, as long as before, with our own markers as placeholders that no rule takes up."""
     return _MARKER.sub(lambda marker: "…" * len(marker[0]), text)
+
+
+def _all_spans(text: str) -> Iterator[_Span]:
+    yield from _spans(text)
+    if text.isascii() or not _DISGUISES.search(text):
+        return
+    kept = [place for place, character in enumerate(text) if ord(character) not in WITHOUT_INVISIBLE]
+    for start, end, kind in _spans(_undisguised(text)):
+        yield kept[start], kept[end - 1] + 1, kind
+
+
+def _undisguised(text: str) -> str:
+    """The text without what takes no room, and with plain ASCII letters; each of the rest one character."""
+    return text if text.isascii() else text.translate(WITHOUT_INVISIBLE).translate(_PLAIN)
 
 
 def _spans(text: str) -> Iterator[_Span]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
-from m3_memory.errors import StoreUnreachable
+from m3_memory.errors import M3Error, StoreDamaged, StoreFull, StoreReadOnly, StoreUnreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +26,27 @@ def back_up(database: Database, folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = new_path(folder, "m3", now)
         database.dialect.copy_to(path)
-    except OSError as error:
-        raise StoreUnreachable(
-            f"the backup can't be written to {folder}: {error.strerror or error}",
-            "name a folder that this user may write to",
-        ) from error
+    except (OSError, StoreFull, StoreReadOnly, StoreUnreachable, StoreDamaged) as error:
+        raise _named(error, folder) from error
     return path
+
+
+def _named(error: Exception, folder: Path) -> M3Error:
+    """The failure of a copy, told by the folder it was to stand in, which the store's own errors don't know."""
+    match error:
+        case StoreFull() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return StoreFull(
+                f"the disk that holds {folder} is full; there is no backup", "free some space or name another folder"
+            )
+        case StoreDamaged():
+            return StoreDamaged(f"the backup to {folder} failed: {error}", "check both disks, then run m3 doctor")
+        case OSError(strerror=str(reason)):
+            pass
+        case _:
+            reason = "the database can't make the file"
+    return StoreUnreachable(
+        f"the backup can't be written to {folder}: {reason}", "name a folder that this user may write to"
+    )
 
 
 def new_path(folder: Path, name: str, now: str) -> Path:

@@ -198,7 +198,7 @@ class PostgresDatabase:
                 connection, self.dialect, user_id, self._now(connection), self.schema_version
             )
             yield transaction
-            closing(transaction)
+            closing(transaction, self.heads)
             connection.execute(sql("COMMIT"))
         except BaseException:
             _rolled_back(connection)

@@ -12,6 +12,7 @@ from m3_memory import errors
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
 from m3_memory.storage.predicates import View, audience_numbers, visible
+from m3_memory.storage.schema_objects import TABLE_MISSING, missing
 from m3_memory.storage.sql import join, sql
 from m3_memory.storage.transaction import number, real
 
@@ -144,13 +145,18 @@ class PostgresDialect:
         return self.classify(error) or self._explained(_SETUP, error)
 
     def damage(self, reader: Reader) -> list[str]:
-        found = reader.rows(
+        found = missing("postgres", reader.rows(_OBJECTS))
+        invalid = reader.rows(
             sql(
                 "SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
                 " WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace"
             )
         )
-        return [f"the index {name} is not valid" for (name,) in found]
+        found += [f"the index {name} is not valid" for (name,) in invalid]
+        if not any(sentence.startswith(TABLE_MISSING) for sentence in found):
+            ((count,),) = reader.rows(_MISFITS)
+            found += [f"{count} vectors are not as long as their embedding space says"] if count else []
+        return found
 
     def describe(self) -> str:
         return self.version
@@ -166,6 +172,18 @@ class PostgresDialect:
         said = str(error).strip().partition("\n")[0]
         return kind(f"{message} ({self.place}): {said}", hint)
 
+
+_OBJECTS = sql(
+    # A trigger that is switched off is as good as missing.
+    "SELECT 'table', tablename::text FROM pg_tables WHERE schemaname = current_schema()"
+    " UNION ALL SELECT 'index', indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
+    " UNION ALL SELECT 'trigger', t.tgname::text FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid"
+    " WHERE c.relnamespace = current_schema()::regnamespace AND t.tgenabled <> 'D'"
+)
+_MISFITS = sql(
+    "SELECT count(*) FROM memory_embeddings AS e JOIN embedding_spaces AS s ON s.space = e.space"
+    " WHERE vector_dims(e.vector) <> s.dimension"
+)
 
 _RANKED = sql(
     # A word counts more the fewer of the rows found hold it; sums are rounded so that their order of

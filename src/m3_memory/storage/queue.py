@@ -7,6 +7,7 @@ each time, or is dead after MAX_ATTEMPTS: a person then decides. A worker that d
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -53,9 +54,14 @@ class Claim:
     job: int
     kind: str
     key: str
-    payload: Mapping[str, object]
+    written_payload: str
     user_id: str
     attempt: int
+
+    @property
+    def payload(self) -> Mapping[str, object]:
+        """What the job is about. Raises ValueError where what is stored is no JSON object."""
+        return _payload(self.written_payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,7 @@ def is_queued(reader: Reader, key: str) -> bool:
 
 
 def waiting_payloads(reader: Reader, kind: str, user_id: str, limit: int) -> list[Mapping[str, object]]:
-    """What the next jobs of a kind, that wait for one user, are about."""
+    """What the next jobs of a kind, that wait for one user, are about; without those that can't be read."""
     found = reader.rows(
         sql(
             "SELECT payload FROM jobs WHERE kind = ? AND user_id = ? AND state <> 'dead'"
@@ -166,7 +172,11 @@ def waiting_payloads(reader: Reader, kind: str, user_id: str, limit: int) -> lis
             limit,
         )
     )
-    return [cast("Mapping[str, object]", json.loads(text(row[0]))) for row in found]
+    payloads: list[Mapping[str, object]] = []
+    for row in found:
+        with suppress(ValueError):
+            payloads.append(_payload(str(row[0])))
+    return payloads
 
 
 def counts(reader: Reader) -> dict[str, int]:
@@ -216,5 +226,11 @@ def _held(claimed: Claim) -> Sql:
 
 
 def _claim(row: Row) -> Claim:
-    payload = cast("Mapping[str, object]", json.loads(text(row[3])))
-    return Claim(number(row[0]), text(row[1]), text(row[2]), payload, text(row[4]), number(row[5]))
+    return Claim(number(row[0]), text(row[1]), text(row[2]), str(row[3]), text(row[4]), number(row[5]))
+
+
+def _payload(written: str) -> Mapping[str, object]:
+    found: object = json.loads(written)
+    if not isinstance(found, dict):
+        raise ValueError("the payload is no JSON object")
+    return cast("dict[str, object]", found)

@@ -179,7 +179,7 @@ class SqliteDatabase:
                 connection, self.dialect, user_id, self._clock.now(), self.schema_version
             )
             yield transaction
-            closing(transaction)
+            closing(transaction, self.heads)
             connection.raw.execute("COMMIT")
         except BaseException:
             _rolled_back(connection)

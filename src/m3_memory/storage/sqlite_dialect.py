@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 
 import apsw
 
@@ -10,7 +10,7 @@ from m3_memory import errors
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
 from m3_memory.storage.predicates import View, audience_numbers, visible
-from m3_memory.storage.sql import sql
+from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import PUT_BACK, number, text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class SqliteDialect:
         held = audience_numbers(reader, view)
         if not held or not terms:
             return []
-        asked = listed([_held(held, term) for term in terms])
+        asked = listed(_asked(reader, held, terms))
         places = sql("FROM json_each(?) AS asked CROSS JOIN search_index CROSS JOIN", asked) + visible(view)
         matched = sql("ON visible.item = search_index.rowid WHERE search_index MATCH asked.value")
         if len(terms) == 1:  # the newest are the best, and are found without looking at the others
@@ -133,7 +133,7 @@ class SqliteDialect:
                 " WHERE search_index MATCH asked.value LIMIT ?)) FROM json_each(?) AS asked"
                 " ORDER BY asked.key",
                 COUNTED_DOCUMENTS,
-                listed([_held(held, term) for term in terms] if held else []),
+                listed(_asked(reader, held, terms) if held else []),
             )
         )
         holding = {term: number(row[0]) for term, row in zip(terms, counted, strict=False)}
@@ -148,23 +148,14 @@ class SqliteDialect:
         return None
 
     def damage(self, reader: Reader) -> list[str]:
-        found = [text(row[0]) for row in reader.rows(sql("PRAGMA quick_check"))]
-        unindexed = reader.rows(
-            sql(
-                "SELECT count(*) FROM search_documents AS d WHERE NOT EXISTS"
-                " (SELECT 1 FROM search_index_docsize AS s WHERE s.id = d.item)"
-            )
-        )
-        surplus = reader.rows(
-            sql(
-                "SELECT count(*) FROM search_index_docsize AS s WHERE NOT EXISTS"
-                " (SELECT 1 FROM search_documents AS d WHERE d.item = s.id)"
-            )
-        )
-        if number(unindexed[0][0]):
-            found.append(f"{unindexed[0][0]} documents are not in the word index")
-        if number(surplus[0][0]):
-            found.append(f"{surplus[0][0]} entries of the word index belong to no document")
+        found = missing("sqlite", reader.rows(sql("SELECT type, name FROM sqlite_master")))
+        try:
+            found += [text(row[0]) for row in reader.rows(sql("PRAGMA integrity_check"))]
+            if not any(sentence.startswith(TABLE_MISSING) for sentence in found):
+                counted = ((reader.rows(sql(statement))[0][0], what) for what, statement in _DAMAGES)
+                found += [f"{count} {what}" for count, what in counted if count]
+        except apsw.SQLError as error:  # a part of the word index that is no table of ours is gone
+            found.append(f"the file can't be read whole: {error}")
         return [damage for damage in found if damage != "ok"]
 
     def describe(self) -> str:
@@ -174,6 +165,24 @@ class SqliteDialect:
         self._database.copy_to(path)
 
 
+_DAMAGES: tuple[tuple[str, LiteralString], ...] = (
+    (
+        "documents are not in the word index",
+        "SELECT count(*) FROM search_documents AS d WHERE NOT EXISTS"
+        " (SELECT 1 FROM search_index_docsize AS s WHERE s.id = d.item)",
+    ),
+    (
+        "entries of the word index belong to no document",
+        "SELECT count(*) FROM search_index_docsize AS s WHERE NOT EXISTS"
+        " (SELECT 1 FROM search_documents AS d WHERE d.item = s.id)",
+    ),
+    (
+        "vectors are not as long as their embedding space says",
+        "SELECT count(*) FROM memory_embeddings AS e JOIN embedding_spaces AS s ON s.space = e.space"
+        " WHERE typeof(e.vector) <> 'blob' OR length(e.vector) <> s.dimension * 2",
+    ),
+)
+
 _RANKED = sql(
     "), weights AS (SELECT place, ln(1 + sum(count(*)) OVER () * 1.0 / count(*)) AS weight"
     " FROM found GROUP BY place)"
@@ -182,8 +191,16 @@ _RANKED = sql(
 )
 
 
-def _held(audiences: Sequence[int], term: str) -> str:
-    """The documents of these audiences that hold the term, as the index is asked for them."""
+def _asked(reader: Reader, audiences: Sequence[int], terms: Sequence[str]) -> list[str]:
+    """For each term the documents of these audiences that hold it, as the index is asked for them.
+
+    Where no other audience has any document the term alone says the same, without a second list to cross.
+    """
+    elsewhere = sql("SELECT 1 FROM search_totals WHERE documents > 0 AND NOT (") + any_of(
+        "audience", tuple(audiences)
+    )
+    quoted = ['"' + term.replace('"', '""') + '"' for term in terms]
+    if reader.row(elsewhere + sql(") LIMIT 1")) is None:
+        return quoted
     theirs = " OR ".join(f'"{audience_token(audience)}"' for audience in audiences)
-    quoted = term.replace('"', '""')
-    return f'({theirs}) AND "{quoted}"'
+    return [f"({theirs}) AND {term}" for term in quoted]

@@ -11,6 +11,7 @@ from m3_memory.storage.sql import Row, Sql, sql
 
 if TYPE_CHECKING:
     from m3_memory.storage.dialect import Dialect
+    from m3_memory.storage.heads import HeadFile
 
 GENESIS = "0" * 64
 
@@ -48,6 +49,7 @@ class Transaction:
     user_id: str
     changed: bool = False
     head: tuple[int, str] | None = None
+    chained: frozenset[tuple[int, str]] = frozenset()
 
     @property
     def owner(self) -> int:
@@ -95,7 +97,7 @@ def opened_for_writing(
 ) -> Transaction:
     """The write transaction of this user, whose lock is held; makes the owner's row at its first write."""
     status = read_status(connection, user_id, schema_version)
-    now = max(clock_now, later(status.last_store_time))
+    now = max(clock_now, _after(status.last_store_time))
     if status.owner is None:
         connection.execute(
             sql(
@@ -109,8 +111,16 @@ def opened_for_writing(
     return Transaction(connection, dialect, status, now, user_id)
 
 
-def closing(transaction: Transaction) -> None:
+def _after(store_time: str) -> str:
+    try:
+        return later(store_time)
+    except ValueError as error:
+        raise StoreDamaged("the last store time of this user is no time", PUT_BACK) from error
+
+
+def closing(transaction: Transaction, heads: HeadFile) -> None:
     """Notes the transaction's store time, so that the next one's is later; runs before the commit."""
+    heads.follow(transaction)
     if transaction.changed:
         transaction.connection.execute(
             sql("UPDATE owners SET last_store_time = ? WHERE owner = ?", transaction.now, transaction.owner)
@@ -140,7 +150,7 @@ def read_status(connection: Connection, user_id: str, schema_version: int) -> St
         text(origin),
         key,
         None if owner is None else number(owner),
-        BEGINNING if last_time is None else text(last_time),
+        BEGINNING if owner is None else last_time if isinstance(last_time, str) else "",
     )
 
 

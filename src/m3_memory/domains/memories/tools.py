@@ -19,6 +19,7 @@ from m3_memory.catalog.params import (
     Switch,
     Timestamp,
     TimestampOrClear,
+    TimestampOrOpen,
     Title,
 )
 from m3_memory.catalog.tool import Effect, tool
@@ -50,7 +51,7 @@ def memory_write(
     scope: MemoryScope = Scope.AGENT,
     importance: Importance = 0.5,
     valid_from: Annotated[Timestamp, Param("since when it holds; now")] = "",
-    valid_to: Annotated[Timestamp, Param("until when")] = "",
+    valid_to: Annotated[TimestampOrOpen, Param("until when")] = "",
     refresh_on: Annotated[Timestamp, Param("when to review it")] = "",
     refresh_reason: Annotated[Label, Param("why to review it")] = "",
     conversation_id: Annotated[Label, Param("groups memories of one conversation")] = "",

@@ -177,6 +177,7 @@ def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[lis
     """Takes out each valued flag with what follows it, whatever that begins with.
 
     `valued` names the argument of each such flag. Returns the other words, and the values by argument.
+    Raises InvalidArgument for a flag given twice.
     """
     others: list[str] = []
     values: dict[str, str] = {}
@@ -188,6 +189,8 @@ def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[lis
         name, equals, value = word.partition("=")
         flag = _dashed(name) if _FLAG.match(word) else name
         if flag in valued and (given := value if equals else next(rest, None)) is not None:
+            if valued[flag] in values:
+                raise InvalidArgument(f"{flag} is given twice", "give it once")
             values[valued[flag]] = given
         else:
             others.append(f"{flag}{equals}{value}")

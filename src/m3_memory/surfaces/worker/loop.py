@@ -30,7 +30,7 @@ _PAUSE_SECONDS = 2.0
 
 
 def run_once(app: App, lease_seconds: float = queue.LEASE_SECONDS) -> dict[str, Any]:
-    """Does every job that is due; answers {done, failed, waiting, dead}, and `because` where some must wait.
+    """Does every job that is due; answers {done, failed, waiting, running, dead}, and `because` where some must wait.
 
     The work is everybody's, what waits and is dead are counted of the settings' user alone. One process at a
     time: while another works, nothing is done here. A job that takes long keeps its lease. Raises
@@ -48,11 +48,15 @@ def run_once(app: App, lease_seconds: float = queue.LEASE_SECONDS) -> dict[str, 
                 failed += 1
     with app.database.read(app.settings.user_id) as reader:
         left = queue.counts(reader)
-    found: dict[str, Any] = {"done": done, "failed": failed, "waiting": left["waiting"], "dead": left["dead"]}
+    found: dict[str, Any] = {"done": done, "failed": failed} | left
     if not alone:
         return found | {"because": "another process works off the queue"}
     if left["waiting"] and not model:
         return found | {"because": f"no model: {app.embedder.reason}"}
+    if left["running"]:
+        return found | {
+            "because": "a worker that ended in the middle holds its jobs until their lease is over"
+        }
     return found
 
 
@@ -73,8 +77,8 @@ class BackgroundWork:
     def _round(self, app: App) -> None:
         try:
             run_once(app)
-        except M3Error:
-            return  # the store is not to be had now; the next call tries again
+        except Exception:
+            return  # the store is not to be had now, or a row of it is damaged; the next call tries again
         finally:
             self._not_before_seconds = app.clock.monotonic() + _PAUSE_SECONDS
             self._busy.release()

@@ -19,15 +19,16 @@ _LOAD_SECONDS = 10.0
 def examine(ctx: Context) -> Examination:
     """What does not agree, and how much the caller's user has; changes nothing, and takes the time it takes.
 
-    `faults` make the store unsound; `notes` are what a person may want to act on. Of other users of the same
+    `faults` make the store unsound; where a table is missing nothing is counted. `notes` are what a person may want to act on. Of other users of the same
     store nothing is told but that rows, files and indexes are sound or not.
     """
     ctx.embedder.get(_LOAD_SECONDS)
     heads = ctx.database.heads.read()
     with replace(ctx, deadline=math.inf).read() as reader:
         faults = integrity.faults(reader, heads, ctx.clock.now())
-        counts = integrity.counts(reader)
-        dead = queue.dead(reader)
+        is_whole = all(fault.part != "schema" for fault in faults)
+        counts = integrity.counts(reader) if is_whole else {}
+        dead = queue.dead(reader) if is_whole else []
         engine = reader.dialect.describe()
     return Examination(
         ok=not faults,
