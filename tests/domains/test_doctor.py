@@ -92,10 +92,32 @@ def test_the_doctor_takes_the_time_it_takes(app: App) -> None:
 def test_the_worker_counts_what_waits_for_its_own_user(app: App) -> None:
     with app.database.write("ada") as writer:
         queue.enqueue(writer, queue.Job("unheard of", "a job of hers", {}, "ada"))
-    assert run_once(app) == {"done": 0, "failed": 0, "waiting": 0, "dead": 0}
+    assert run_once(app) == {"done": 0, "failed": 0, "waiting": 0, "running": 0, "dead": 0}
     with app.database.write("local") as writer:
         queue.enqueue(writer, queue.Job("unheard of", "a job of mine", {}, "local"))
     assert run_once(app)["waiting"] == 1
+
+
+def test_a_job_that_cannot_be_read_fails_like_any_other(app: App) -> None:
+    with app.database.write("local") as writer:
+        for number in range(3):
+            queue.enqueue(writer, queue.Job("embed", f"embed:{number}", {"item": 10**9}, "local"))
+        writer.execute(sql("UPDATE jobs SET payload = 'no JSON' WHERE key = 'embed:0'"))
+        writer.execute(sql("UPDATE jobs SET payload = '[7]' WHERE key = 'embed:1'"))
+    found = run_once(app)
+    assert (found["done"], found["failed"], found["waiting"]) == (1, 2, 2)
+
+
+def test_the_worker_tells_of_jobs_that_a_dead_worker_holds(app: App, clock: ManualClock) -> None:
+    with app.database.write("local") as writer:
+        queue.enqueue(writer, queue.Job("embed", "embed:1", {"item": 10**9}, "local"))
+    assert queue.claim(app.database, "killed", ["embed"]) is not None
+    found = run_once(app)
+    assert (found["done"], found["waiting"], found["running"]) == (0, 0, 1)
+    assert "lease" in found["because"]
+    clock.advance(queue.LEASE_SECONDS + 1)
+    found = run_once(app)
+    assert (found["done"], found["running"]) == (1, 0)
 
 
 def test_a_worker_that_cannot_lock_does_not_blame_another(app: App) -> None:

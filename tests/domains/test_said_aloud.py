@@ -50,8 +50,20 @@ def test_a_chain_of_successors_is_followed_to_the_one_that_is_current(agent: Age
     assert third in refused["message"]
     again = agent.refusal("memory_supersede", old_id=first, content="the store is Fig")
     assert again["code"] == "not_current"
-    assert third in again["hint"] or second in again["hint"]
+    assert third in again["hint"]
     assert found(agent, "the store is") == ["the store is Kiwi"]
+
+
+def test_a_restored_memory_is_told_of_another_that_took_the_same_place(agent: Agent) -> None:
+    first = write(agent, "the store is Mango")
+    second = supersede(agent, first, "the store is Plum")
+    agent.call("memory_delete", id=second)
+    third = supersede(agent, first, "the store is Kiwi")
+    restored = agent.call("memory_restore", id=second)
+    assert any(third in said for said in restored["warnings"])
+    agent.call("memory_delete", id=third)
+    agent.call("memory_delete", id=second)
+    assert agent.call("memory_restore", id=second)["warnings"] == []
 
 
 def test_a_superseded_memory_is_not_made_current_again_by_a_longer_interval(agent: Agent) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import apsw
 import pytest
 
-from m3_memory.errors import Refused, StoreUnreachable
+from m3_memory.errors import Refused, StoreUnreachable, Unavailable
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
 from m3_memory.storage.backup import back_up
@@ -104,6 +105,25 @@ def test_a_folder_that_cannot_be_made_is_said_to_be_so(used: Database, tmp_path:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreUnreachable, match="file"):
         back_up(used, tmp_path / "file" / "backups")
+    used.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of files' sizes")
+def test_a_disk_that_takes_no_backup_is_named_and_not_the_stores(
+    used: Database, path: Path, tmp_path: Path
+) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(Unavailable) as failed:
+            back_up(used, tmp_path / "backups")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(tmp_path / "backups") in failed.value.message
+    assert str(path) not in failed.value.message
+    assert list((tmp_path / "backups").iterdir()) == []
     used.close()
 
 

@@ -108,6 +108,25 @@ def test_a_history_cut_with_its_record_is_found_by_the_head_beside_the_store(
     database.close()
 
 
+def test_writing_on_after_a_rollback_does_not_hide_it(
+    store: str, meddle: Meddle, clock: ManualClock, tmp_path: Path
+) -> None:
+    """However many writes come after; taking the file of heads away is what accepts the older store."""
+    database = open_database(store, clock, heads=tmp_path / "heads")
+    _write(database, "a", "b")
+    ((name, head),) = database.heads.read().items()
+    meddle("DELETE FROM memory_history WHERE memory_id = 'b'")
+    meddle("UPDATE owners SET last_sequence = 1, last_hash = (SELECT hash FROM memory_history)")
+    _write(database, "c", "d", "e")
+    assert database.heads.read()[name] == head
+    assert _broken(database, database.heads.read()[name]) is not None
+    (tmp_path / "heads").unlink()
+    _write(database, "f")
+    assert database.heads.read()[name][0] == 5
+    assert _broken(database, database.heads.read()[name]) is None
+    database.close()
+
+
 def test_a_history_of_another_with_equal_events_is_found_by_the_head(database: Database) -> None:
     _write(database, "a")
     assert _broken(database, (1, "0" * 64)) is not None

@@ -237,3 +237,13 @@ def test_everybody_learns_of_their_own_jobs_alone(database: Database) -> None:
         assert [job.key for job in queue.dead(reader)] == ["embed:2", "embed:3"]
     with database.read("eve") as reader:
         assert queue.dead(reader) == []
+
+
+def test_payloads_that_cannot_be_read_are_left_out(database: Database) -> None:
+    _enqueue(database, _job("embed:1"), _job("embed:2"))
+    with database.write("") as writer:
+        writer.execute(sql("UPDATE jobs SET payload = '{' WHERE key = 'embed:1'"))
+    with database.read("local") as reader:
+        assert [found["item"] for found in queue.waiting_payloads(reader, "embed", "local", 9)] == [7]
+    with pytest.raises(ValueError, match="Expecting property name"):
+        assert _claimed(database).payload

@@ -131,6 +131,7 @@ def test_a_session_of_the_host_is_the_conversation_of_its_commands(m3: CommandLi
         (["memory", "write"], 2, "invalid_argument"),
         (["memory", "write", "\udcff", "--type", "note"], 2, "invalid_content"),
         (["memory", "search", "x", "--k", "0"], 2, "invalid_argument"),
+        (["memory", "search", "x", "--k", "5", "--k=6"], 2, "invalid_argument"),
         (["memory", "search", "x", "--colour", "red"], 2, "invalid_argument"),
         (["memory", "search", "x", "--quer", "y"], 2, "invalid_argument"),
         (["memory", "search", "x", "--query", "y"], 2, "invalid_argument"),

@@ -54,6 +54,9 @@ def caller(app: App, launch: Launch, name: str = "") -> Caller:
         ("", "x" * 500, "x" * 64),
         ("reviewer", "claude-code", "reviewer"),
         ("${AGENT}", "claude-code", "claude-code"),
+        ("", "Worker", "client-worker"),
+        ("", "cli", "client-cli"),
+        ("", "x" + "\u0f73" * 500_000, "x"),
     ],
 )
 def test_the_agent_is_the_launchs_else_the_clients(
@@ -66,6 +69,21 @@ def test_an_agent_left_unexpanded_is_said(started: Callable[..., App]) -> None:
     _, notices = started().caller_for(Launch(agent="${AGENT}", project="atlas"), "claude-code")
     assert len(notices) == 1
     assert "${AGENT}" in notices[0]
+
+
+def test_the_name_of_our_own_worker_is_no_agents(started: Callable[..., App]) -> None:
+    with pytest.raises(InvalidArgument, match="--agent worker"):
+        started().caller_for(Launch(agent=" Worker"))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("${SESSION}", "${SESSION}"), ("x" * 201, "201"), ("a\x1bb", "printed")]
+)
+def test_a_session_id_that_is_not_used_is_said(started: Callable[..., App], given: str, said: str) -> None:
+    launch = Launch(project="atlas")
+    _, notices = started(session_id=given).caller_for(launch)
+    assert ["session id" in notice and said in notice for notice in notices] == [True]
+    assert started(session_id="s1").caller_for(launch)[1] == started().caller_for(launch)[1] == ()
 
 
 def test_a_clients_name_never_leads_out_of_the_shared_circle(started: Callable[..., App]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from m3_memory.errors import InvalidTime
 from m3_memory.kernel.clock import FOREVER, written
-from m3_memory.kernel.interval import ACCEPTED_FORMS, Interval, parse_time, shown
+from m3_memory.kernel.interval import ACCEPTED_FORMS, Interval, parse_moment, parse_time, shown
 
 ACCEPTED = {
     "2026-03-29": "2026-03-29T00:00:00.000000Z",
@@ -103,3 +103,11 @@ JANUARY, FEBRUARY = (f"2026-0{month}-01T00:00:00.000000Z" for month in (1, 2))
 def test_an_empty_or_inverted_interval_is_refused(start: str, end: str) -> None:
     with pytest.raises(InvalidTime, match=r"empty|inverted"):
         Interval(start, end)
+
+
+def test_the_open_end_is_no_moment() -> None:
+    assert parse_moment("2026-03-29") == parse_time("2026-03-29")
+    assert parse_moment("9999-12-31T23:59:59.999998Z") < FOREVER
+    for text in (FOREVER, "9999-12-31T23:59:59.999999", "9999-12-31T22:59:59.999999-01:00"):
+        with pytest.raises(InvalidTime, match="open end"):
+            parse_moment(text)

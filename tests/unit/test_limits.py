@@ -185,3 +185,18 @@ def test_words_of_everyday_records_are_ordinary_labels() -> None:
         "updated_by": "ci",
     }
     assert checked_metadata(value) == value
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0f73", "\u0315\u0300", "\uff9e\u0301"])
+def test_more_combining_marks_in_a_row_than_any_script_needs_are_refused(mark: str) -> None:
+    assert content(f"x{(mark * 64)[:64]}y{(mark * 64)[:64]}")
+    for marks in ((mark * 65)[:65], (mark * 49_990)[:49_990]):
+        with pytest.raises(InvalidContent, match="content has more than 64 combining marks in a row"):
+            content(f"x{marks}")
+    with pytest.raises(InvalidMetadata, match="combining marks"):
+        checked_metadata({f"x{mark * 9_000}": 1})
+
+
+@pytest.mark.parametrize("text", ["한국어" * 9_000, "…" * 9_000, "नमस्ते" * 5_000, "☀️" * 9_000])
+def test_long_texts_of_other_scripts_and_signs_are_no_marks(text: str) -> None:
+    assert content(text) == text

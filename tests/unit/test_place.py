@@ -227,3 +227,40 @@ def test_repositories_that_name_each_other_come_to_an_end(folder: Path) -> None:
     own = repository(folder / "own", origin("."))
     assert find_place(str(folder / "a"), NOWHERE).project in (str(folder / "a"), str(folder / "b"))
     assert find_place(str(own), NOWHERE).project == str(own)
+
+
+@pytest.mark.parametrize(
+    ("address", "project"),
+    [
+        ("https://bob:hunter2pw@example.com", "example.com"),
+        ("https://bob:hunter2pw@Example.com:8443/?a=b", "example.com"),
+        ("bob:hunter2pw@host", "host"),
+        ("bob:hunter2pw@host:org/repo.git", "host/org/repo"),
+        ("bob:hunter2pw@example.com/org/repo", "example.com/org/repo"),
+        ("https://hunter2pw@github.com", "github.com"),
+        ("hunter2pw@github.com", "github.com"),
+        ("hunter2pw@github.com/org/repo", "github.com/org/repo"),
+        ("hunter2pw@host:", "host:"),
+        ("https://bob:hunter2pw/x@example.com/org/repo", "example.com/org/repo"),
+        ("ssh://bob:hun@ter2pw@example.com:22", "example.com"),
+        ("https::https://bob:hunter2pw@example.com", "example.com"),
+        ("git@host:org/repo@v2", "host/org/repo@v2"),
+        ("@org/package", "@org/package"),
+        ("package@1.2", "package@1.2"),
+    ],
+)
+def test_no_password_becomes_part_of_a_projects_name(folder: Path, address: str, project: str) -> None:
+    assert find_place(address, NOWHERE).project == project
+    cloned = find_place(str(repository(folder / "cloned", origin(address))), NOWHERE)
+    assert "ter2pw" not in repr((cloned, find_place(address, NOWHERE)))
+
+
+def test_an_address_of_nothing_but_credentials_is_no_name() -> None:
+    with pytest.raises(InvalidArgument):
+        find_place("ssh://bob:hunter2pw@", NOWHERE)
+
+
+def test_a_folder_that_none_can_be_is_no_project_and_said_so() -> None:
+    place = find_place("file:///%00", NOWHERE)
+    assert place.project == ""
+    assert "no project: this is no place;" in place.notices[0]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -350,3 +351,30 @@ def test_a_secret_that_is_a_key_of_json_goes_too() -> None:
     assert [finding.kind for finding in findings] == ["github-token", "password", "github-token"]
     assert value == {markers[0]: {"note": "a"}, "env": {f"mysql -p{markers[1]}": 1}, "fine": [markers[2]]}
     assert redact_json(value, KEY) == (value, ())
+
+
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "zero width": "\u200b".join,
+    "full width": lambda text: "".join(
+        chr(ord(letter) + 0xFEE0) if letter.isalnum() else letter for letter in text
+    ),
+    "mixed": lambda text: f"{text[:3]}\u2060\ufe0f{text[3:9]}\u00ad{text[9:]}",
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES.keys())
+def test_a_secret_is_found_under_what_the_search_does_not_see(disguise: Callable[[str], str]) -> None:
+    token = TOKENS["github-token"]
+    plain = redact(f"before {token} after", KEY)
+    found = redact(f"zum\u200bBeispiel {disguise(token)} ☀️ after", KEY)
+    assert found.findings == plain.findings
+    assert found.text == f"zum\u200bBeispiel {plain.findings[0].marker} ☀️ after"
+    assert redact(found.text, KEY).findings == ()
+    (kept, findings) = redact_json({disguise("password"): "correct horse"}, KEY)
+    assert [finding.kind for finding in findings] == ["password"]
+    assert "horse" not in str(kept)
+
+
+@pytest.mark.parametrize("text", ["a\u200bb", "ｆｕｌｌ　ｗｉｄｔｈ", "☀️ the token\u200b is rotated weekly"])
+def test_disguised_prose_stays_as_written(text: str) -> None:
+    assert redact(text, KEY).text == text

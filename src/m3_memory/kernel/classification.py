@@ -10,7 +10,10 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE))
     for kind, pattern in (
         ("snippet", r"^```"),
-        ("to_do", r"^[^\w\n]{0,20} (?: todo | fixme | remember\ to | don't\ forget | we\ (?:still\ )?need\ to ) \b"),
+        (
+            "to_do",
+            r"^[^\w\n]{0,20} (?: todo | fixme | remember\ to | don't\ forget | we\ (?:still\ )?need\ to ) \b",
+        ),
         (
             "preference",
             r"""\b (?: prefers? | preferred | likes?\ to | dislikes? | rather\ not | favou?rite
@@ -26,7 +29,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "procedure",
-            r"""\b (?: how\ to | steps?: | to\ (?:deploy|release|run|build|install|test)\b.{0,80}\b(?:run|use) )
+            r"""\b (?: how\ to | steps?:
+                     | to\ (?:deploy|release|run|build|install|test)\b.{0,80}\b(?:run|use) )
                 | ^[ \t]{0,40} 1[.)]\s""",
         ),
         (

@@ -100,10 +100,15 @@ _PATH = r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+)"
 _CALL = re.compile(rf"{_PATH}*+!?[(\[{{]|[(\[{{]")  # a call, an index, a macro; a bracket alone
 _CODE = re.compile(rf"{_PATH}++$|(?:u?int|float|[uif])\d{{1,3}}$")  # an attribute, a type
 _ELSEWHERE = re.compile(r"[a-z]+://|[~.]?/|(?:[a-z0-9_.-]+/)+[a-z0-9_.-]*$")  # a URL, a path
-_LETTER_FORMS = (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B), *range(0x1D400, 0x1D800))
+_LETTER_FORMS = (
+    *range(0xFF10, 0xFF1A),
+    *range(0xFF21, 0xFF3B),
+    *range(0xFF41, 0xFF5B),
+    *range(0x1D400, 0x1D800),
+)
 _PLAIN: dict[int, str] = {
     form: plain
-    for form in (*_LETTER_FORMS, *map(ord, "－＝＿"))  # noqa: RUF001
+    for form in (*_LETTER_FORMS, *map(ord, "－＝＿"))
     if (plain := unicodedata.normalize("NFKC", chr(form))).isascii()
 }
 """Full-width and mathematical forms of ASCII letters and digits, which search takes for these."""
@@ -133,8 +138,8 @@ def redact(text: str, key: bytes) -> Redacted:
     """The text with every secret replaced by `[secret:<kind>:<8 hex digits>]`.
 
     The digits are the start of HMAC-SHA256(key, secret): in one store a secret always has the same marker.
-    A second pass finds nothing more. Time is linear in the text. Characters that take no room and other forms of
-    ASCII letters hide no secret, as they hide no word from the search.
+    A second pass finds nothing more. Time is linear in the text. Characters that take no room and other forms
+    of ASCII letters hide no secret, as they hide no word from the search.
     """
     findings: list[Finding] = []
     for _ in range(_MAX_ROUNDS):  # a secret taken out can bare another one, rarely

@@ -32,14 +32,18 @@ def back_up(database: Database, folder: Path) -> Path:
 
 
 def _named(error: Exception, folder: Path) -> M3Error:
-    """The failure of a copy, told by the folder it was to stand in, which the store's own errors don't know."""
+    """The failure of a copy, told by its folder, which the store's own errors don't know."""
     match error:
         case StoreFull() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
             return StoreFull(
-                f"the disk that holds {folder} is full; there is no backup", "free some space or name another folder"
+                f"the disk that holds {folder} is full; there is no backup",
+                "free some space or name another folder",
             )
         case StoreDamaged():
-            return StoreDamaged(f"the backup to {folder} failed: {error}", "check both disks, then run m3 doctor")
+            return StoreDamaged(
+                f"the disk failed, or the copy its check, in a backup to {folder}",
+                "check both disks, then run m3 doctor",
+            )
         case OSError(strerror=str(reason)):
             pass
         case _:

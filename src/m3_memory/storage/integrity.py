@@ -69,7 +69,8 @@ _COUNTED: tuple[tuple[str, str, LiteralString], ...] = (
     (
         "history",
         "events without their salt",
-        "SELECT count(*) FROM memory_history AS h WHERE NOT EXISTS"
+        "SELECT count(*) FROM memory_history AS h WHERE EXISTS"  # it is erased with its subject
+        " (SELECT 1 FROM memory_items AS i WHERE i.memory_id = h.memory_id) AND NOT EXISTS"
         " (SELECT 1 FROM memory_history_salts AS s WHERE s.event = h.event AND length(s.salt) = 16)",
     ),
     (
@@ -125,8 +126,9 @@ def faults(reader: Reader, heads: Mapping[str, tuple[int, str]], clock_now: str)
     """What in the store does not agree with the rest; empty for a sound store.
 
     Rows, indexes and files are looked at whole, and no row is named; of histories and clocks, the user's own
-    alone. Where a table is missing nothing else is looked at. `heads` are the heads noted beside the store, by `origin/user`; they are to be read before the
-    transaction begins, since a commit in between moves them on.
+    alone. Where a table is missing nothing else is looked at. `heads` are the heads noted beside the store,
+    by `origin/user`; they are to be read before the transaction begins, since a commit in between moves them
+    on.
     """
     damage = reader.dialect.damage(reader)
     gone = [Fault("schema", sentence) for sentence in damage if sentence.startswith(TABLE_MISSING)]

@@ -231,6 +231,8 @@ def _claim(row: Row) -> Claim:
 
 def _payload(written: str) -> Mapping[str, object]:
     found: object = json.loads(written)
-    if not isinstance(found, dict):
-        raise ValueError("the payload is no JSON object")
-    return cast("dict[str, object]", found)
+    match found:
+        case dict():
+            return cast("dict[str, object]", found)
+        case _:
+            raise ValueError("the payload is no JSON object")

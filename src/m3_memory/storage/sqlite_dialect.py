@@ -10,6 +10,7 @@ from m3_memory import errors
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
 from m3_memory.storage.predicates import View, audience_numbers, visible
+from m3_memory.storage.schema_objects import TABLE_MISSING, missing
 from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import PUT_BACK, number, text
 

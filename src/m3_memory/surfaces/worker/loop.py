@@ -30,10 +30,10 @@ _PAUSE_SECONDS = 2.0
 
 
 def run_once(app: App, lease_seconds: float = queue.LEASE_SECONDS) -> dict[str, Any]:
-    """Does every job that is due; answers {done, failed, waiting, running, dead}, and `because` where some must wait.
+    """Does every job that is due: {done, failed, waiting, running, dead}, and `because` where some wait.
 
-    The work is everybody's, what waits and is dead are counted of the settings' user alone. One process at a
-    time: while another works, nothing is done here. A job that takes long keeps its lease. Raises
+    The work is everybody's, what waits, runs and is dead are counted of the settings' user alone. One process
+    at a time: while another works, nothing is done here. A job that takes long keeps its lease. Raises
     StoreReadOnly where the lock can't be made, and the other Unavailable errors of the store.
     """
     done = failed = 0

@@ -111,6 +111,15 @@ def _own(view: View) -> Sql:
     return sql("h.owner IN (SELECT owner FROM owners WHERE user_id = ?)", view.caller.user_id)
 
 
+def predecessors(reader: Reader, memory_id: str) -> list[str]:
+    """Ids that this memory supersedes now; of any audience: show only what the caller sees."""
+    found = reader.rows(
+        sql("SELECT to_id FROM memory_relationships WHERE from_id = ? AND type = 'supersedes' AND", memory_id)
+        + _OPEN
+    )
+    return [text(row[0]) for row in found]
+
+
 def successors(reader: Reader, memory_id: str) -> list[str]:
     """Ids that supersede this memory now, newest first; of any audience: show only what the caller sees."""
     found = reader.rows(

@@ -38,11 +38,23 @@ def refuse_superseded_memory(reader: Reader, caller: Caller, memory_id: str) -> 
     if not believed:
         return
     view = View(caller, Filter(), reader.now)
-    named = next((found for found in believed if queries.newest_belief(reader, view, found)), "")
+    current = current_successor(reader, caller, memory_id)
+    held = (found for found in believed if queries.newest_belief(reader, view, found))
+    named = current.memory_id if current else next(held, "")
     raise NotCurrent(
         f"memory {memory_id} was superseded already",
         f"supersede or update its successor: {named}" if named else "memory_history shows by what",
     )
+
+
+def rivals(reader: Reader, caller: Caller, memory_id: str) -> list[str]:
+    """Other current memories that stand in the place of one that this memory superseded too."""
+    found = (
+        rival.memory_id
+        for old in queries.predecessors(reader, memory_id)
+        for rival in current_successors(reader, caller, old)
+    )
+    return sorted(set(found) - {memory_id})
 
 
 def _successors(reader: Reader, memory_id: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import Belief, ChangeResult, digestible
 from m3_memory.domains.memories.service.standing import state_now
+from m3_memory.domains.memories.service.succession import rivals
 from m3_memory.domains.memories.service.targets import not_found
 from m3_memory.domains.memories.service.writes import Operation, operation
 from m3_memory.errors import DuplicateValue, NeedsOperator, UndoBlocked
@@ -55,7 +56,11 @@ def restore(ctx: Context, memory_id: str) -> ChangeResult:
             after=restored,
         )
         _reopen(op, newest, event)
-        return ChangeResult(memory_id, "restored", newest.version)
+        warnings = [
+            f"memory {rival} took the same place meanwhile and stands too; delete or supersede one"
+            for rival in rivals(writer, ctx.caller, memory_id)
+        ]
+        return ChangeResult(memory_id, "restored", newest.version, warnings=warnings)
 
 
 def _reopen(op: Operation, belief: Belief, event: int) -> None:

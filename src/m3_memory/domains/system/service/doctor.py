@@ -19,8 +19,9 @@ _LOAD_SECONDS = 10.0
 def examine(ctx: Context) -> Examination:
     """What does not agree, and how much the caller's user has; changes nothing, and takes the time it takes.
 
-    `faults` make the store unsound; where a table is missing nothing is counted. `notes` are what a person may want to act on. Of other users of the same
-    store nothing is told but that rows, files and indexes are sound or not.
+    `faults` make the store unsound; where a table is missing nothing is counted. `notes` are what a person
+    may want to act on. Of other users of the same store nothing is told but that rows, files and indexes are
+    sound or not.
     """
     ctx.embedder.get(_LOAD_SECONDS)
     heads = ctx.database.heads.read()
