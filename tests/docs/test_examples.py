@@ -97,4 +97,4 @@ def test_every_settings_file_shown_is_one_that_loads(page: Path, home: Path) -> 
     home.mkdir()
     for shown in blocks(page, "toml"):
         (home / "m3_config.toml").write_text(shown, encoding="utf-8")
-        load_settings()
+        assert load_settings().home == home

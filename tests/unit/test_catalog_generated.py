@@ -25,7 +25,8 @@ every_tool = pytest.mark.parametrize("declared", CATALOG.tools, ids=lambda decla
 
 @every_tool
 def test_the_example_of_every_tool_is_a_call_it_takes(declared: Tool) -> None:
-    convert_arguments(declared.name, declared.parameters, declared.example)
+    taken = convert_arguments(declared.name, declared.parameters, declared.example)
+    assert set(declared.example) <= set(taken)
 
 
 @every_tool

@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from m3_memory.domains.memories.model import EMBED_JOB
 from m3_memory.errors import M3Error
 from m3_memory.inference.embedder import EmbedderState
 from m3_memory.kernel.caller import Caller
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LOCK = "worker"
 AGENT = "worker"
-NEEDS_MODEL = frozenset({"embed"})
+NEEDS_MODEL = frozenset({EMBED_JOB})
 """Kinds of jobs that wait as long as there is no model, rather than fail."""
 
 _LOAD_SECONDS = 30.0

@@ -36,7 +36,7 @@ def get(ctx: Context, id_or_prefix: str, narrowing: Filter) -> GetResult:
             raise not_found(memory_id)
         shown = queries.visible_belief(reader, view, memory_id)
         state, since = state_now(reader, newest)
-        if narrowing.variant == "" and newest.variant and state == CURRENT:
+        if newest.variant not in ("", narrowing.variant) and state == CURRENT:
             state = "variant"
         if state == CURRENT:
             return _current(reader, newest, shown)

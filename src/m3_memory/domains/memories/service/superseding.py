@@ -16,6 +16,7 @@ from m3_memory.domains.memories.service.writes import (
     create,
     differences,
     operation,
+    out_of_sight,
     refuse_superseded,
     repetition,
 )
@@ -26,7 +27,7 @@ from m3_memory.kernel.interval import Interval
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
-    from m3_memory.domains.memories.model import Draft
+    from m3_memory.domains.memories.model import Belief, Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,16 @@ def supersede(ctx: Context, request: SupersedeRequest) -> WriteResult:
     Raises what `target` raises, NotCurrent for a memory that another one superseded, DuplicateValue where the
     old memory says the same already.
     """
-    with ctx.read() as reader:
-        found = target(reader, ctx.caller, request.old_id)
-        state = queries.state_of(reader, found.belief.memory_id)
-    draft = prepare(ctx, _inherited(request, found, state))
-    with ctx.write() as writer:
-        op = operation(ctx, writer)
-        return _superseded(op, target(writer, ctx.caller, request.old_id), draft)
+    while True:
+        with ctx.read() as reader:
+            found = target(reader, ctx.caller, request.old_id)
+            state = queries.state_of(reader, found.belief.memory_id)
+        draft = prepare(ctx, _inherited(request, found, state))
+        draft = replace(draft, warnings=(*draft.warnings, *ctx.notices))
+        with ctx.write() as writer:
+            now = target(writer, ctx.caller, request.old_id)
+            if now.belief.belief == found.belief.belief:  # else what is inherited has changed: read it again
+                return _superseded(operation(ctx, writer), now, draft)
 
 
 def _inherited(request: SupersedeRequest, found: Target, state: State) -> WriteRequest:
@@ -98,15 +102,17 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
         refuse_superseded(op, draft, audience, old.belief.memory_id)
     new_memory = repeated or new_id(op.writer.store_time)
     state = queries.state_of(op.writer, old.belief.memory_id)
+    held = draft.valid_from > old.belief.valid_from
+    ended = replace(old.belief, valid_to=min(old.belief.valid_to, draft.valid_from)) if held else None
     event = op.record(
         "supersede",
         old.belief.memory_id,
         old.belief.version,
         other_id=new_memory,
         before=old.digestible(state),
-        after=digestible(old.version, old.belief.valid_from, draft.valid_from, state),
+        after=digestible(old.version, ended.valid_from, ended.valid_to, state) if ended else "",
     )
-    _end(op, old, draft.valid_from, event)
+    _end(op, old, ended, event)
     queries.open_edge(op.writer, new_memory, old.belief.memory_id, "supersedes", event)
     if not repeated:
         inherited = replace(state, importance=draft.importance)
@@ -119,6 +125,7 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
         warnings=[
             *draft.warnings,
             *draft.vectors.warnings,
+            *out_of_sight(draft, op.writer.now),
             *_never_held(old, draft),
             *_repeated_warning(op, draft, repeated),
         ],
@@ -133,14 +140,12 @@ def _audience(op: Operation, old: Target, draft: Draft) -> int:
     return queries.audience_number(op.writer, op.caller.audience(Scope(draft.scope)))
 
 
-def _end(op: Operation, old: Target, moment: str, event: int) -> None:
-    """Closes the old belief; it is succeeded by one that ends at `moment`, if it ever held before that."""
+def _end(op: Operation, old: Target, ended: Belief | None, event: int) -> None:
+    """Closes the old belief; `ended` succeeds it, where it ever held before its successor."""
     closed = queries.close_belief(op.writer, old.belief, event)
     assert closed, "the owner's lock is held: nobody else can have closed it"
-    if moment > old.belief.valid_from:
-        queries.open_belief(
-            op.writer, replace(old.belief, valid_to=min(old.belief.valid_to, moment), opened_by=event)
-        )
+    if ended:
+        queries.open_belief(op.writer, replace(ended, opened_by=event))
 
 
 def _never_held(old: Target, draft: Draft) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
         id=memory_id,
         status=WriteStatus.CREATED,
         vector=draft.vectors.status,
-        warnings=[*draft.warnings, *draft.vectors.warnings, *_out_of_sight(draft, op.writer.now)],
+        warnings=[*draft.warnings, *draft.vectors.warnings, *out_of_sight(draft, op.writer.now)],
         type=draft.type,
     )
 
@@ -307,7 +307,7 @@ def differences(op: Operation, draft: Draft, memory_id: str) -> list[str]:
     ]
 
 
-def _out_of_sight(draft: Draft, now: str) -> tuple[str, ...]:
+def out_of_sight(draft: Draft, now: str) -> tuple[str, ...]:
     """What to say of a memory that a default read does not show now."""
     if draft.valid_to <= now:
         return ("it ended in the past: default reads leave it out, reads with as_of find it",)
