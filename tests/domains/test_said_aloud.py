@@ -190,3 +190,32 @@ class Renamed(HashingEmbedder):
     @property
     def fingerprint(self) -> Fingerprint:
         return replace(super().fingerprint, name="renamed")
+
+
+class Meanwhile(Hashing):
+    """The stub, at whose first use another writer is faster."""
+
+    def __init__(self, rival: Agent, arguments: dict[str, object]) -> None:
+        super().__init__()
+        self._rival = rival
+        self._arguments = arguments
+
+    def get(self, wait_seconds: float = 1.5) -> Embedder:
+        if self._arguments:
+            arguments, self._arguments = self._arguments, {}
+            self._rival.call("memory_update", **arguments)
+        return super().get(wait_seconds)
+
+
+def test_a_successor_inherits_what_another_writer_changed_at_the_last_moment(agent: Agent) -> None:
+    old = write(agent, "tea is at four", title="Tea")
+    slow = replace(agent, embedder=Meanwhile(agent, {"id": old, "title": "Tea time"}))
+    new = slow.call("memory_supersede", old_id=old, content="tea is at five")["id"]
+    assert agent.call("memory_get", id=new)["memory"]["title"] == "Tea time"
+
+
+def test_a_successor_that_does_not_hold_yet_says_so(agent: Agent) -> None:
+    old = write(agent, "tea is at four")
+    said = agent.call("memory_supersede", old_id=old, content="tea is at five", valid_from="2090-01-01")
+    assert any("2090-01-01" in sentence for sentence in said["warnings"])
+    assert found(agent, "tea is at") == ["tea is at four"]
