@@ -21,7 +21,8 @@ def main() -> int:
     launch, command = read_launch(sys.argv[1:])
     if not command:
         _serve(launch)
-    from m3_memory.surfaces.cli.main import Doors, run
+    from m3_memory.surfaces.cli.command import Doors
+    from m3_memory.surfaces.cli.main import run
 
     return run(launch, command, Doors(_open_session, _work_once, _examine))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from m3_memory.catalog.registry import catalog_of
 from m3_memory.domains.correction import tools as correction
 from m3_memory.domains.memories import jobs as memory_jobs
-from m3_memory.domains.memories import tools as memories
+from m3_memory.domains.memories.tools import single as memories
 from m3_memory.domains.retrieval import tools as retrieval
 from m3_memory.domains.system import tools as system
 

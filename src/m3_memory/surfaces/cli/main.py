@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from m3_memory import __version__
-from m3_memory.config import FILE_NAME, load_settings, show_settings
-from m3_memory.errors import InvalidArgument, M3Error, StoreDamaged
+from m3_memory.errors import InvalidArgument, M3Error
 from m3_memory.generated import load_catalog
 from m3_memory.surfaces.cli import output
+from m3_memory.surfaces.cli.administration import ADMINISTRATION
+from m3_memory.surfaces.cli.command import Command, answer
 from m3_memory.surfaces.cli.commands import (
     Parser,
     find_command,
@@ -24,15 +25,12 @@ from m3_memory.surfaces.cli.commands import (
     unknown_command,
     verbs_of,
 )
-from m3_memory.surfaces.cli.person import lines_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from m3_memory.app import App
-    from m3_memory.catalog.dispatch import Outcome
-    from m3_memory.context import Context
     from m3_memory.launch import Launch
+    from m3_memory.surfaces.cli.command import Doors
 
 AGENT = "cli"
 _INTERRUPTED = 130
@@ -51,29 +49,6 @@ working directory decides) and --json (JSON also on a terminal). m3 --version pr
 
 Domains:
 {domains}"""
-
-
-class Session(Protocol):
-    """The product behind this process."""
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome: ...
-    def close(self) -> None: ...
-
-
-class Doors(NamedTuple):
-    """What the process hands to the command line, which knows no other surface."""
-
-    open_session: Callable[[Launch], Session]
-    work_once: Callable[[App], Mapping[str, Any]]
-    examine: Callable[[Context], Mapping[str, Any]]
-
-
-class Command(NamedTuple):
-    """One command that is no tool."""
-
-    usage: str
-    summary: str
-    run: Callable[[Launch, Sequence[str], Doors], int]
 
 
 def run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
@@ -132,7 +107,7 @@ def _run_domain(launch: Launch, domain: str, words: Sequence[str], doors: Doors)
     if not verbs:
         raise unknown_command(catalog, domain, COMMANDS)
     if not words or words[0] in ("--help", "-h", "--json"):
-        _answer(launch, verbs)
+        answer(launch, verbs)
         return 0
     command = find_command(catalog, domain, words[0])
     return _run_tool(launch, command.name, command.read(words[1:]), doors)
@@ -146,15 +121,8 @@ def _run_tool(launch: Launch, name: str, arguments: Mapping[str, Any], doors: Do
         session.close()
     if outcome.error is not None:
         raise outcome.error
-    _answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
+    answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
     return 0
-
-
-def _answer(launch: Launch, structured: Mapping[str, Any], tool: str = "", headline: str = "") -> None:
-    if launch.json or not sys.stdout.isatty():
-        output.print_json(structured)
-    else:
-        output.print_text("\n".join(lines_for(tool, headline, structured)))
 
 
 def _call(launch: Launch, words: Sequence[str], doors: Doors) -> int:
@@ -174,63 +142,11 @@ def _call(launch: Launch, words: Sequence[str], doors: Doors) -> int:
     return _run_tool(launch, given.name, cast("dict[str, Any]", arguments), doors)
 
 
-def _config(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
-    Parser("m3 config", COMMANDS["config"].summary).parse_args(words)
-    rows = show_settings()
-    if launch.json or not sys.stdout.isatty():
-        output.print_json({"settings": [row._asdict() for row in rows]})
-    else:
-        output.print_table(("setting", "value", "from"), [row[:3] for row in rows])
-        output.print_text(f"\nSet them in {load_settings().home / FILE_NAME}")
-    return 0
-
-
-def _migrate(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
-    Parser("m3 migrate", COMMANDS["migrate"].summary).parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import migrate
-
-    _answer(launch, migrate())
-    return 0
-
-
-def _backup(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
-    parser = Parser("m3 backup", COMMANDS["backup"].summary)
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default="", help="backups in the home folder")
-    given = parser.parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import backup
-
-    _answer(launch, backup(given.folder))
-    return 0
-
-
-def _doctor(launch: Launch, words: Sequence[str], doors: Doors) -> int:
-    Parser("m3 doctor", COMMANDS["doctor"].summary).parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import examine
-
-    found = examine(launch, doors.examine)
-    _answer(launch, found)
-    return 0 if found["ok"] else StoreDamaged.exit_code
-
-
-def _worker(launch: Launch, words: Sequence[str], doors: Doors) -> int:
-    parser = Parser("m3 worker", COMMANDS["worker"].summary)
-    parser.add_argument("--once", action="store_true", required=True, help="end when nothing waits any more")
-    parser.parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import work
-
-    _answer(launch, work(doors.work_once))
-    return 0
-
-
-COMMANDS = {
+COMMANDS: dict[str, Command] = {
     "call": Command(
         "call NAME JSON", "run one tool by its name; - reads the JSON from standard input", _call
     ),
-    "config": Command("config", "show every setting, its value and where that came from", _config),
-    "doctor": Command("doctor", "examine the store: rows, index, vectors and history must agree", _doctor),
-    "backup": Command("backup [FOLDER]", "copy the whole store to a new file, named by the time", _backup),
-    "migrate": Command("migrate", "bring the store up to this version, after a backup", _migrate),
-    "worker": Command("worker --once", "do what waits in the queue, such as late vectors", _worker),
+    **ADMINISTRATION,
 }
 
 
