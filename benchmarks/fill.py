@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,12 @@ from benchmarks.wire import PROJECT
 from m3_memory.app import App
 from m3_memory.config import Settings
 from m3_memory.context import Context
-from m3_memory.domains.memories.model import WriteRequest
+from m3_memory.domains.memories.model import Draft, WriteRequest
 from m3_memory.domains.memories.service import write
-from m3_memory.domains.memories.service.drafts import prepare
-from m3_memory.domains.memories.service.writes import add, operation
-from m3_memory.inference.embedder import Embedder, Fingerprint
+from m3_memory.domains.memories.service.writes import add_all, operation, prepare_all
+from m3_memory.inference.embedder import Embedder
 from m3_memory.inference.source import LazyEmbedder
+from m3_memory.kernel.fingerprint import Fingerprint
 from m3_memory.launch import Launch
 
 Model = Literal["minilm", "hashing", "off"]
@@ -94,11 +95,14 @@ class Clustered:
     def windows(self, text: str) -> list[str]:
         return [text]
 
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
+    def embed(self, texts: Sequence[str], seconds: float = math.inf) -> list[bytes]:
         chosen = self._centres[self._random.integers(len(self._centres), size=len(texts))]
         vectors = chosen + 0.6 * self._random.standard_normal(chosen.shape)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return [vector.astype("<f2").tobytes() for vector in vectors]
+
+    def embed_query(self, text: str, seconds: float = math.inf) -> bytes:
+        return self.embed([text])[0]
 
 
 @contextmanager
@@ -134,11 +138,9 @@ def fill(home: Path, model: Model, count: int, *, synthetic: bool, said: Callabl
 
 
 def _add(ctx: Context, requests: Sequence[WriteRequest]) -> None:
-    drafts = [prepare(ctx, request) for request in requests]
+    drafts = [draft for draft in prepare_all(ctx, requests) if isinstance(draft, Draft)]
     with ctx.write() as writer:
-        op = operation(ctx, writer)
-        for draft in drafts:
-            add(op, draft)
+        add_all(operation(ctx, writer), [(draft, "") for draft in drafts])
 
 
 def _source(embedder: Embedder) -> LazyEmbedder:

@@ -125,7 +125,7 @@ def cosines(model: MiniLm) -> list[tuple[float, str]]:
     found: list[tuple[float, str]] = []
     for text in QUESTIONS + STATEMENTS:
         pieces = [piece for word in tokenizer.words(text) for piece in word.pieces]
-        exact = reference(weights, [tokenizer.opening, *pieces, tokenizer.closing])
+        exact = reference(weights, [*tokenizer.opening, *pieces, *tokenizer.closing])
         vector = np.frombuffer(model.embed([text])[0], "<f2").astype(np.float32)
         found.append((float(exact @ vector / np.linalg.norm(vector)), text))
     return sorted(found)

@@ -24,6 +24,8 @@ _TABLES: tuple[LiteralString, ...] = (
     "search_totals",
     "search_changes",
     "review_items",
+    "operators",
+    "projects",
     "jobs",
 )
 

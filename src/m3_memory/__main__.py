@@ -8,11 +8,12 @@ from m3_memory.launch import Launch, read_launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from m3_memory.app import App
     from m3_memory.context import Context
+    from m3_memory.integrations.hosts import Host
     from m3_memory.surfaces.session import Session
 
 
@@ -24,7 +25,7 @@ def main() -> int:
     from m3_memory.surfaces.cli.command import Doors
     from m3_memory.surfaces.cli.main import run
 
-    return run(launch, command, Doors(_open_session, _work_once, _examine))
+    return run(launch, command, Doors(_open_session, _work_once, _examine, _hosts))
 
 
 def _serve(launch: Launch) -> None:
@@ -50,9 +51,9 @@ def _open_working_session(launch: Launch) -> Session:
 
 
 def _work_once(app: App) -> Mapping[str, Any]:
-    from m3_memory.surfaces.worker.loop import run_once
+    from m3_memory.surfaces.worker.loop import work_once
 
-    return run_once(app)
+    return work_once(app)
 
 
 def _examine(context: Context) -> Mapping[str, Any]:
@@ -61,6 +62,12 @@ def _examine(context: Context) -> Mapping[str, Any]:
     from m3_memory.domains.system.service import examine
 
     return asdict(examine(context))
+
+
+def _hosts() -> Sequence[Host]:
+    from m3_memory.integrations.hosts import HOSTS
+
+    return HOSTS
 
 
 if __name__ == "__main__":

@@ -10,39 +10,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_type_hints
 
+from m3_memory.declared_stores import MAIN, DeclaredStore, read_stores
 from m3_memory.errors import InvalidSettings, StoreUnreachable
+from m3_memory.setting import Raw, Setting, checked, visible
+
+if TYPE_CHECKING:
+    from m3_memory.kernel.endpoint import Address
 
 FILE_NAME = "m3_config.toml"
 STORE_NAME = "m3.db"
 _DEFAULT_HOME = "~/.m3"
 _VARIABLE = re.compile(r"\$\{|^\$[A-Za-z_]|^%\w+%|^\{\{|^\{\w+:")
-_PASSWORD = re.compile(r"(://[^:@/]*:).*(?=@)|(password=)[^&]*")
+_STORES = "stores"
 
-Raw: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
 Environment: TypeAlias = Mapping[str, str]
-
-
-class Setting(NamedTuple):
-    """One row of the settings table; the last three are read from the declaration it stands in.
-
-    `low` and `high` bound a number, or the length of a text. A setting with a `prefix` is an address that may
-    hold a password: it is never shown whole.
-    """
-
-    meaning: str
-    variable: str = ""
-    low: float = 0
-    high: float = 500
-    prefix: str = ""
-    in_file: bool = True
-    name: str = ""
-    default: str | float = ""
-    choices: tuple[str, ...] = ()
 
 
 class Shown(NamedTuple):
@@ -75,9 +61,50 @@ class Settings:
         ),
     ] = field(default="", repr=False)
     embedder: Annotated[
-        Literal["minilm", "hashing", "off"],
-        Setting("Model for search by meaning; hashing is for tests, off means by words only.", "M3_EMBEDDER"),
+        Literal["minilm", "endpoint", "folder", "hashing", "off"],
+        Setting(
+            "Model for search by meaning: the one inside, a server's, or a folder's; off means by words only,"
+            " hashing is for tests.",
+            "M3_EMBEDDER",
+        ),
     ] = "minilm"
+    embedder_url: Annotated[
+        str,
+        Setting(
+            "endpoint: address of an OpenAI-compatible server, such as http://localhost:11434/v1.",
+            high=1000,
+            prefix="http",
+        ),
+    ] = ""
+    embedder_model: Annotated[str, Setting("endpoint: the model's name there.", high=200)] = ""
+    embedder_remote_host: Annotated[
+        str,
+        Setting(
+            "endpoint: the host of embedder_url once more, if that is not this machine; it reads all texts."
+        ),
+    ] = ""
+    embedder_api_key: Annotated[
+        str,
+        Setting(
+            "endpoint: the key it asks for; kept in the environment alone, shown and stored nowhere.",
+            "M3_EMBEDDER_API_KEY",
+            high=4096,
+            in_file=False,
+            is_secret=True,
+        ),
+    ] = field(default="", repr=False)
+    embedder_folder: Annotated[
+        str,
+        Setting(
+            "folder: where the model's files are: model.onnx, its vocabulary, its config.json.", high=4096
+        ),
+    ] = ""
+    embedder_query_prefix: Annotated[
+        str, Setting("endpoint, folder: what the model wants to read before a question.", is_verbatim=True)
+    ] = ""
+    embedder_document_prefix: Annotated[
+        str, Setting("endpoint, folder: what the model wants to read before a text.", is_verbatim=True)
+    ] = ""
     secrets: Annotated[
         Literal["redact", "refuse", "allow"],
         Setting("Passwords and keys found in a text are replaced by a marker, refused, or kept."),
@@ -88,21 +115,49 @@ class Settings:
     ] = "normal"
     user_id: Annotated[str, Setting("Whose memories these are.", low=1, high=200)] = "local"
     timeout_seconds: Annotated[float, Setting("Longest time one call may take.", low=0.1, high=300)] = 30.0
+    backup_hours: Annotated[
+        float,
+        Setting("Hours between scheduled backups of the main SQLite store; 0 makes none.", high=8760),
+    ] = 24.0
+    backup_keep: Annotated[
+        float, Setting("How many scheduled backups are kept; other backups stay.", low=1, high=1000)
+    ] = 7.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Setting("How much is written to the standard error stream.", "M3_LOG_LEVEL"),
     ] = "warning"
+    stores: tuple[DeclaredStore, ...] = ()
+    """The named stores that the file declares beside the main one, by name."""
 
     @property
     def store(self) -> str:
         """What to open: the PostgreSQL address, or the path of the SQLite file."""
         return self.database_url or str(self.home / STORE_NAME)
 
+    @property
+    def backup_folder(self) -> Path:
+        """Where backups go unless another folder is named."""
+        return self.home / "backups"
+
+    @property
+    def embedder_address(self) -> Address:
+        """Where the endpoint is. Raises InvalidSettings for one that may not be asked."""
+        from m3_memory.kernel.endpoint import read_address  # only who has one pays for it
+
+        return read_address(self.embedder_url, self.embedder_remote_host, has_key=bool(self.embedder_api_key))
+
+    @property
+    def all_stores(self) -> dict[str, DeclaredStore]:
+        """Every store by its name, the main one first."""
+        return {store.name: store for store in (DeclaredStore(MAIN, self.store), *self.stores)}
+
 
 def _table() -> tuple[Setting, ...]:
     hints = get_type_hints(Settings, include_extras=True)
     rows: list[Setting] = []
     for declared in fields(Settings):
+        if declared.name == _STORES:
+            continue
         kind, row = get_args(hints[declared.name])
         default = _DEFAULT_HOME if declared.default is MISSING else declared.default
         rows.append(row._replace(name=declared.name, default=default, choices=get_args(kind)))
@@ -118,14 +173,18 @@ def load_settings(environment: Environment | None = None) -> Settings:
 
 
 def show_settings(environment: Environment | None = None) -> list[Shown]:
-    """Every setting with its value and source, in the order of the table. Raises InvalidSettings."""
+    """Every setting with its value and source, in the order of the table, then the named stores.
+
+    Raises InvalidSettings.
+    """
     settings, sources = _load(os.environ if environment is None else environment)
-    return [
+    shown = [
         Shown(
-            row.name, _visible(row, getattr(settings, row.name)), sources[row.name], row.meaning, row.variable
+            row.name, visible(row, getattr(settings, row.name)), sources[row.name], row.meaning, row.variable
         )
         for row in SETTINGS
     ]
+    return shown + [_shown_store(store, sources[_STORES]) for store in settings.stores]
 
 
 def make_home(home: Path) -> None:
@@ -152,8 +211,9 @@ class HostEnvironment(NamedTuple):
     temporary: tuple[str, ...] = ()
 
 
-# Which host sets which: Claude Code, Devin, Crush.
-_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "DEVIN_PROJECT_DIR", "CRUSH_PROJECT_DIR")
+# Which host sets which: Claude Code, Devin, Crush, Cursor. Cursor's names every folder of a window.
+_FOLDERS_VARIABLE = "WORKSPACE_FOLDER_PATHS"
+_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "DEVIN_PROJECT_DIR", "CRUSH_PROJECT_DIR", _FOLDERS_VARIABLE)
 _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CRUSH_SESSION_ID")
 _TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
 _TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
@@ -162,11 +222,17 @@ _TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 def host_environment(environment: Environment | None = None) -> HostEnvironment:
     """The host's project folder and session, the user's home, the system's temporary folders."""
     given = os.environ if environment is None else environment
-    project = next((name for name in _PROJECT_VARIABLES if given.get(name)), "")
+    project = next((name for name in _PROJECT_VARIABLES if _is_project(name, given.get(name, ""))), "")
     session = next((given[name] for name in _SESSION_VARIABLES if given.get(name)), "")
     temporary = tuple(given[name] for name in _TEMPORARY_VARIABLES if given.get(name))
     home = given.get("HOME") or str(Path("~").expanduser())
     return HostEnvironment(given.get(project, ""), project, session, home, temporary + _TEMPORARY_FOLDERS)
+
+
+def set_variables(names: Iterable[str], environment: Environment | None = None) -> dict[str, str]:
+    """Those of the variables named, such as hosts move their folders by, that are set to something."""
+    given = os.environ if environment is None else environment
+    return {name: given[name] for name in names if given.get(name)}
 
 
 def is_unexpanded(text: str) -> bool:
@@ -174,20 +240,27 @@ def is_unexpanded(text: str) -> bool:
     return bool(_VARIABLE.search(text))
 
 
+def _is_project(variable: str, value: str) -> bool:
+    """Whether a variable's value names one folder; of several, none is the project."""
+    return bool(value) and (variable != _FOLDERS_VARIABLE or ("," not in value and Path(value).is_absolute()))
+
+
 def _load(environment: Environment) -> tuple[Settings, dict[str, str]]:
     home = _home(environment.get("M3_HOME") or _DEFAULT_HOME)
     path = home / FILE_NAME
     values: dict[str, Any] = {row.name: row.default for row in SETTINGS}
-    sources = dict.fromkeys(values, "default")
-    for key, raw in _read_file(path).items():
-        values[key] = _checked(_file_row(key, path), raw, str(path))
+    sources = dict.fromkeys(values, "default") | {_STORES: str(path)}
+    written = _read_file(path)
+    values[_STORES] = _declared(written.pop(_STORES, {}), home, str(path))
+    for key, raw in written.items():
+        values[key] = checked(_file_row(key, path), raw, str(path))
         sources[key] = str(path)
     for row in SETTINGS:
         if row.variable and (text := environment.get(row.variable)):
             sources[row.name] = f"environment variable {row.variable}"
-            values[row.name] = _checked(row, text, sources[row.name])
+            values[row.name] = checked(row, text, sources[row.name])
     values["home"] = home
-    return Settings(**values), sources
+    return _fitting(Settings(**values)), sources
 
 
 def _home(text: str) -> Path:
@@ -225,39 +298,36 @@ def _read_file(path: Path) -> dict[str, Raw]:
 def _file_row(key: str, path: Path) -> Setting:
     row = next((row for row in SETTINGS if row.name == key), None)
     if row is None:
-        known = ", ".join(row.name for row in SETTINGS if row.in_file)
+        known = ", ".join([*(row.name for row in SETTINGS if row.in_file), "[stores.NAME]"])
         raise InvalidSettings(f"{path}: unknown key {key}", f"the keys are: {known}")
     if not row.in_file:
         raise InvalidSettings(f"{path}: {key} can't be set in the file", f"set the variable {row.variable}")
     return row
 
 
-def _checked(row: Setting, raw: Raw, source: str) -> str | float:
-    if isinstance(row.default, str):
-        return _checked_text(row, raw, source)
-    number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
-    if number is None or not row.low <= number <= row.high:
-        raise _wrong(row, source, f"must be a number from {row.low:g} to {row.high:g}")
-    return float(number)
+def _fitting(settings: Settings) -> Settings:
+    """The same settings, if what they say together makes sense."""
+    if settings.embedder == "endpoint":
+        _ = settings.embedder_address
+        if not settings.embedder_model:
+            raise InvalidSettings("embedder_model names no model", "write its name as the server lists it")
+    if settings.embedder == "folder" and not Path(settings.embedder_folder).expanduser().is_absolute():
+        raise InvalidSettings("embedder_folder names no folder", "write the whole path, from / or ~")
+    return settings
 
 
-def _checked_text(row: Setting, raw: Raw, source: str) -> str:
-    if not isinstance(raw, str):
-        raise _wrong(row, source, "must be a text in quotes")
-    if row.choices and raw not in row.choices:
-        raise _wrong(row, source, f"must be one of {', '.join(row.choices)}")
-    if not row.low <= len(raw) <= row.high or not raw.isprintable() or raw != raw.strip():
-        raise _wrong(row, source, f"must be {row.low:g} to {row.high:g} plain characters")
-    if raw and not raw.startswith(row.prefix):
-        raise _wrong(row, source, f"must begin with {row.prefix}")
-    return raw
+def _declared(given: Raw, home: Path, source: str) -> tuple[DeclaredStore, ...]:
+    found = read_stores(given, home, source)
+    for store in found:
+        if is_unexpanded(store.location):
+            raise InvalidSettings(
+                f"{source}: stores.{store.name} holds a variable, which nothing replaces here", "write it out"
+            )
+        if store.location == str(home / STORE_NAME):
+            raise InvalidSettings(f"{source}: stores.{store.name} is the main store", "name another file")
+    return found
 
 
-def _wrong(row: Setting, source: str, rule: str) -> InvalidSettings:
-    return InvalidSettings(f"{source}: {row.name} {rule}", row.meaning)
-
-
-def _visible(row: Setting, value: object) -> str | float:
-    if isinstance(value, float):
-        return value
-    return _PASSWORD.sub(r"\1\2***", str(value)) if row.prefix else str(value)
+def _shown_store(store: DeclaredStore, source: str) -> Shown:
+    value = f"{store.shown} (read-only)" if store.read_only else store.shown
+    return Shown(f"{_STORES}.{store.name}", value, source, store.description or "A named store.", "")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from m3_memory.errors import DeadlinePassed, ReadOnlyCall
+from m3_memory.declared_stores import MAIN
+from m3_memory.errors import DeadlinePassed, ReadOnlyCall, UnknownStore
 from m3_memory.storage.database import BUSY_SECONDS, unlimited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
 
     from m3_memory.config import Settings
@@ -42,11 +44,73 @@ class Tools(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Context:
-    """What one call runs with. `deadline` is on the clock's monotonic scale, in seconds."""
+class Stores(Protocol):
+    """The declared stores, by name."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def named(self, name: str) -> Store:
+        """The store of one of these names."""
+        ...
+
+
+class Uses(Protocol):
+    """Who counts what answers show."""
+
+    def note(self, store: str, memory_ids: Sequence[str]) -> None:
+        """Takes down that these memories of a store were shown; returns at once."""
+        ...
+
+
+class OneStore:
+    """There is one store and no other."""
+
+    names = (MAIN,)
+
+    def named(self, name: str) -> Store:
+        raise UnknownStore(f"there is no store but {MAIN}", f"{name} is not declared")
+
+
+class NotCounted:
+    """Nobody counts what answers show."""
+
+    def note(self, store: str, memory_ids: Sequence[str]) -> None:
+        """Counts nothing."""
+
+
+class Standing(NamedTuple):
+    """A caller under every name of its place, and what an answer should say about that place."""
 
     caller: Caller
+    notices: tuple[str, ...] = ()
+
+
+def as_started(_reader: Reader, caller: Caller) -> Standing:
+    """The standing of a caller whose place has no other names."""
+    return Standing(caller)
+
+
+def find_store(name: str, names: Sequence[str]) -> str:
+    """The name, if it is one of these. Raises UnknownStore, naming those there are."""
+    if name not in names:
+        raise UnknownStore(
+            f"there is no store {name[:_SHOWN_CHARACTERS]!r}",
+            f"the stores are {', '.join(names)}; others are declared in the settings file, as [stores.NAME]",
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class Context:
+    """What one call runs with. `deadline` is on the clock's monotonic scale, in seconds.
+
+    `started_as` is who asks, as the surface found it; `stand` reads how its place is called in a store.
+    `said` holds the notices that this process has given already. `store` is the name of the store that
+    `database` is.
+    """
+
+    started_as: Caller
     database: Store
     embedder: EmbedderSource
     clock: Clock
@@ -54,20 +118,32 @@ class Context:
     deadline: float = float("inf")
     cancelled: Callable[[], bool] = field(default=lambda: False, repr=False)
     notices: tuple[str, ...] = ()
+    stand: Callable[[Reader, Caller], Standing] = field(default=as_started, repr=False)
+    said: set[str] = field(default_factory=set[str], repr=False)
     tools: Tools | None = field(default=None, repr=False)
+    store: str = MAIN
+    stores: Stores = field(default_factory=OneStore, repr=False)
+    uses: Uses = field(default_factory=NotCounted, repr=False)
+
+    @property
+    def caller(self) -> Caller:
+        """Who is asking, in this store: one answer for the whole call, found in its first transaction."""
+        return self._standing.caller
 
     @contextmanager
     def read(self) -> Generator[Reader]:
         """A read transaction for the caller's user, stopped when time is up or the call was cancelled."""
         self.ensure_time()
-        with self.database.read(self.caller.user_id, self.seconds_left) as reader:
+        with self.database.read(self.started_as.user_id, self.seconds_left) as reader:
+            self._look_around(reader)
             yield reader
 
     @contextmanager
     def write(self) -> Generator[Writer]:
         """The owner's write transaction; rolled back when the call's time is up or it was cancelled."""
         self.ensure_time()
-        with self.database.write(self.caller.user_id, min(self.seconds_left(), BUSY_SECONDS)) as writer:
+        with self.database.write(self.started_as.user_id, min(self.seconds_left(), BUSY_SECONDS)) as writer:
+            self._look_around(writer)
             yield writer
             self.ensure_time()
 
@@ -84,8 +160,52 @@ class Context:
             )
 
     def reading(self) -> Context:
-        """The same context over a store that refuses to write."""
-        return replace(self, database=_ReadOnly(self.database))
+        """The same context over stores that refuse to write."""
+        return replace(self, database=_ReadOnly(self.database), stores=_ReadOnlyStores(self.stores))
+
+    def at(self, store: str) -> Context:
+        """The same context at the store of that name. Raises UnknownStore, naming those there are."""
+        if store == self.store:
+            return self
+        return replace(self, database=self.stores.named(find_store(store, self.stores.names)), store=store)
+
+    def note_shown(self, memory_ids: Sequence[str]) -> None:
+        """Takes down that the answer shows these memories of this store; nothing waits for it."""
+        self.uses.note(self.store, memory_ids)
+
+    def news(self) -> tuple[str, ...]:
+        """What there is to say about how the caller was found and where it stands, said already or not."""
+        found: Standing | None = vars(self).get("_standing")
+        return self.notices + (found.notices if found else ())
+
+    @cached_property
+    def _standing(self) -> Standing:
+        """Found by itself where no transaction was open yet."""
+        with self.database.read(self.started_as.user_id, self.seconds_left) as reader:
+            return self._found(reader)
+
+    def _look_around(self, reader: Reader) -> None:
+        if "_standing" not in vars(self):
+            vars(self)["_standing"] = self._found(reader)
+
+    def _found(self, reader: Reader) -> Standing:
+        caller, notices = self.stand(reader, self.started_as)
+        return Standing(caller, notices + reader.dialect.notices)
+
+
+_SHOWN_CHARACTERS = 60
+
+
+class _ReadOnlyStores:
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._stores.names
+
+    def named(self, name: str) -> Store:
+        return _ReadOnly(self._stores.named(name))
 
 
 class _ReadOnly:

@@ -10,6 +10,8 @@ M3Error
 │   ├── InvalidId             not a full id where one is needed
 │   ├── AmbiguousId           a prefix that several visible memories share
 │   ├── SecretRefused         a secret was found and the settings say refuse
+│   ├── DamagedExport         an export that was cut off, changed, or is none; nothing was written
+│   ├── HostFileInvalid       a host's configuration can't be understood; it was left as it is
 │   └── InvalidSettings       the settings file or a variable can't be understood; nothing is guessed
 ├── Refused                   understood, and not allowed
 │   ├── WiderIdentity         an argument asks for more than the caller holds
@@ -18,12 +20,15 @@ M3Error
 │   ├── SupersededValue       the value was replaced by one that is current
 │   ├── DuplicateValue        another current memory already says this
 │   ├── UndoBlocked           a later event stands in the way of an undo
+│   ├── StoreNotEmpty         a whole store is restored into an empty one only
+│   ├── ServerNameTaken       a host has a server of our name that is not ours
 │   ├── NotDispatchable       a tool that is called by its own name only
 │   ├── AnswerTooLarge        the answer is larger than one message may be; the call itself was done
 │   └── ReadOnlyCall          a reading tool tried to write (a bug of ours)
 ├── Missing                   there is no such thing for this caller
 │   ├── NotFound              no such memory for this caller
 │   ├── NotCurrent            the memory is no longer current
+│   ├── NoStore               there is no store yet, and this was not to make one
 │   └── UnknownStore          no store of that name is declared
 └── Unavailable               the store or a model can't serve this now; nothing was half done
     ├── StoreBusy             the write lock did not come free in time
@@ -31,9 +36,13 @@ M3Error
     ├── StoreReadOnly         the store can't be written
     ├── StoreDamaged          the database reports corruption or a failing disk
     ├── StoreUnreachable      the database can't be opened or the server can't be reached
+    ├── UnsafeFolder          the store lies where no database can be kept safely
     ├── StoreTooNew           written by a newer version of this product
+    ├── StoreOutdated         written by an older version, and this was not to bring it up to date
     ├── RestartNeeded         the store was migrated under a running process
     ├── DeadlinePassed        the call's time ran out before it was committed
+    ├── FileUnavailable       a file that setup needs can't be read or written
+    ├── ServerSilent          the entry of a host starts no server that answers
     └── EmbedderUnavailable   a vector was asked for and no model can give it
 """
 
@@ -91,6 +100,14 @@ class SecretRefused(InvalidInput):
     code = "secret_refused"
 
 
+class DamagedExport(InvalidInput):
+    code = "damaged_export"
+
+
+class HostFileInvalid(InvalidInput):
+    code = "host_file_invalid"
+
+
 class InvalidSettings(InvalidInput):
     code = "invalid_settings"
 
@@ -124,6 +141,14 @@ class UndoBlocked(Refused):
     code = "undo_blocked"
 
 
+class StoreNotEmpty(Refused):
+    code = "store_not_empty"
+
+
+class ServerNameTaken(Refused):
+    code = "server_name_taken"
+
+
 class NotDispatchable(Refused):
     code = "not_dispatchable"
 
@@ -147,6 +172,10 @@ class NotFound(Missing):
 
 class NotCurrent(Missing):
     code = "not_current"
+
+
+class NoStore(Missing):
+    code = "no_store"
 
 
 class UnknownStore(Missing):
@@ -178,8 +207,16 @@ class StoreUnreachable(Unavailable):
     code = "store_unreachable"
 
 
+class UnsafeFolder(Unavailable):
+    code = "unsafe_folder"
+
+
 class StoreTooNew(Unavailable):
     code = "store_too_new"
+
+
+class StoreOutdated(Unavailable):
+    code = "store_outdated"
 
 
 class RestartNeeded(Unavailable):
@@ -188,6 +225,14 @@ class RestartNeeded(Unavailable):
 
 class DeadlinePassed(Unavailable):
     code = "deadline_passed"
+
+
+class FileUnavailable(Unavailable):
+    code = "file_unavailable"
+
+
+class ServerSilent(Unavailable):
+    code = "server_silent"
 
 
 class EmbedderUnavailable(Unavailable):

@@ -5,17 +5,20 @@ The server starts through this module, so it imports nothing that a bare `m3` do
 
 from __future__ import annotations
 
-_FLAGS = ("agent", "project", "tools")
+_FLAGS = ("agent", "project", "store", "tools")
 
 
 class Launch:
     """The flags of the launch; an empty text means not given. `surface` is what the flags lead to."""
 
-    __slots__ = ("agent", "json", "project", "surface", "tools")
+    __slots__ = ("agent", "json", "project", "store", "surface", "tools")
 
-    def __init__(self, agent: str = "", project: str = "", tools: str = "", json: bool = False) -> None:
+    def __init__(
+        self, agent: str = "", project: str = "", tools: str = "", json: bool = False, store: str = ""
+    ) -> None:
         self.agent = agent
         self.project = project
+        self.store = store
         self.tools = tools
         self.json = json
         self.surface = "mcp"

@@ -49,11 +49,15 @@ _FLAG = "--project"
 
 
 class Place(NamedTuple):
-    """Where a caller stands. `project` is empty in no project; `source` says what decided."""
+    """Where a caller stands. `project` is empty in no project; `source` says what decided.
+
+    `folder` is the top folder of the project, as text; empty for a project that was given by its name.
+    """
 
     project: str
     source: str
     notices: tuple[str, ...] = ()
+    folder: str = ""
 
 
 def is_named(requested: str, host: HostEnvironment) -> bool:
@@ -87,17 +91,14 @@ def _place_of(text: str, source: str, host: HostEnvironment) -> Place:
         return Place("", source, (f"{source} can't be followed; {_no_project('no place')}",))
     notices = () if path.is_dir() else (f"{source} names no folder that exists: {_written(path)}",)
     refused = _refused(path, host)
-    never = refused.keys()
-    if path in never:
-        return Place("", source, (*notices, _no_project(refused[path])))
-    repository = find_repository(path, never)
-    if repository is not None:
+    if path not in refused and (repository := find_repository(path, refused.keys())):
         problem = (f"{repository.problem}; its path names the project",) if repository.problem else ()
-        return Place(_identity(repository, _MOST_HOPS), source, (*notices, *problem))
-    above = next((refused[folder] for folder in path.parents if refused.get(folder) == _TEMPORARY), "")
-    if above:
-        return Place("", source, (*notices, _no_project(above)))
-    return Place(_written(path), source, notices)
+        name = _identity(repository, _MOST_HOPS)
+        return Place(name, source, (*notices, *problem), _written(repository.top))
+    is_temporary = any(refused.get(folder) == _TEMPORARY for folder in path.parents)
+    if reason := refused.get(path, _TEMPORARY if is_temporary else ""):
+        return Place("", source, (*notices, _no_project(reason)))
+    return Place(_written(path), source, notices, _written(path))
 
 
 def _refused(path: Path, host: HostEnvironment) -> dict[Path, str]:

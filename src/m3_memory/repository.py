@@ -18,6 +18,7 @@ _LIMIT_BYTES = 1 << 20
 _LONGEST_REMOTE = 1000
 _HEADER = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _VALUE_PART = re.compile(r'\\.|[^\\"#;]+|["#;]')
+_CONTINUED = re.compile(r"(?<!\\)\\\n")
 _HELPER = re.compile(r"[A-Za-z]\w*::(?=\S+://)")
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(.*)", re.DOTALL)
 _SCP = re.compile(r"(?:[^/@\s\[]+@)?(\[[^\]/]+\]|[^/:\[\]\s]+):(.*)", re.DOTALL)
@@ -141,7 +142,7 @@ def _origin(values: list[tuple[str, str, str]]) -> str:
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
     """(section, key, value) of every assignment in the text of a git settings file."""
     section = ""
-    for line in _lines(text):
+    for line in _CONTINUED.sub("", text.replace("\r\n", "\n")).split("\n"):
         rest = line.strip()
         while header := _HEADER.match(rest):
             subsection = re.sub(r"\\(.)", r"\1", header[2]) if header[2] is not None else None
@@ -150,17 +151,6 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
         key, equals, value = rest.partition("=")
         if equals and not key.startswith(("#", ";")):
             yield section, key.strip().lower(), _value(value)
-
-
-def _lines(text: str) -> Iterator[str]:
-    held = ""
-    for line in text.replace("\r\n", "\n").split("\n"):
-        if line.endswith("\\") and not line.endswith("\\\\"):
-            held += line[:-1]
-        else:
-            yield held + line
-            held = ""
-    yield held
 
 
 def _value(raw: str) -> str:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from m3_memory.catalog.registry import catalog_of
 from m3_memory.domains.correction import tools as correction
+from m3_memory.domains.graph import tools as graph
 from m3_memory.domains.memories import jobs as memory_jobs
+from m3_memory.domains.memories.tools import bulk, edges, from_file, undoing
 from m3_memory.domains.memories.tools import single as memories
-from m3_memory.domains.retrieval import tools as retrieval
+from m3_memory.domains.memories.tools import state as memory_state
+from m3_memory.domains.privacy import tools as privacy
+from m3_memory.domains.retrieval.tools import listing
+from m3_memory.domains.retrieval.tools import searching as retrieval
 from m3_memory.domains.system import tools as system
 
 INSTRUCTIONS = """\
@@ -27,9 +32,31 @@ CATALOG = catalog_of(
         memories.memory_delete,
         memories.memory_restore,
         memories.memory_history,
+        privacy.memory_export,
+        privacy.memory_import,
+        bulk.memory_write_bulk,
+        bulk.memory_update_bulk,
+        bulk.memory_delete_bulk,
+        from_file.memory_write_from_file,
+        listing.memory_list,
+        retrieval.memory_search_scored,
+        retrieval.memory_suggest,
+        retrieval.memory_search_multi_db,
+        undoing.memory_undo,
+        undoing.memory_unsupersede,
+        edges.memory_link,
+        edges.memory_link_bulk,
+        edges.memory_unlink,
+        graph.memory_graph,
+        memory_state.memory_pin,
+        memory_state.memory_unpin,
+        memory_state.memory_verify,
+        memory_state.memory_feedback,
         system.tools_list_domains,
         system.tools_load_domain,
         system.m3_call,
+        system.m3_index,
+        system.m3_help_capabilities,
     ],
 )
 

@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from m3_memory.app import App
 from m3_memory.config import HostEnvironment, Settings
 from m3_memory.domains.system.service import examine
@@ -103,6 +105,27 @@ def test_what_was_deleted_may_be_said_again(agent: Agent) -> None:
     agent.call("memory_delete", id=again["id"])
     assert agent.call("memory_update", id=other, content=GONE)["status"] == "updated"
     assert {hit["content"] for hit in agent.call("memory_search", query="winch folder")["hits"]} == {GONE}
+
+
+@pytest.mark.parametrize("tool", ["memory_write", "memory_write_bulk", "memory_supersede"])
+def test_what_was_deleted_may_be_said_again_in_every_way(agent: Agent, tool: str) -> None:
+    """B26 After it was written, updated and deleted one by one or together; and again, and again."""
+    for _ in range(3):
+        other = agent.call("memory_write", content=KEPT, type="fact")["id"]
+        said = {"content": GONE, "type": "fact"}
+        arguments: dict[str, Any] = {
+            "memory_write": said,
+            "memory_write_bulk": {"items": [said, said]},
+            "memory_supersede": {"old_id": other, "content": GONE},
+        }[tool]
+        answer = agent.call(tool, **arguments)
+        again = answer.get("results", [answer])[0]
+        assert again["status"] in ("created", "superseding")
+        updates = [{"id": again["id"], "title": "Winch"}, {"id": again["id"], "content": f"{GONE}, twice"}]
+        assert agent.call("memory_update_bulk", updates=updates)["succeeded"] == 2
+        assert agent.call("memory_update", id=again["id"], content=GONE)["version"] == 4
+        assert agent.call("memory_delete_bulk", ids=[again["id"], other])["succeeded"] >= 1
+        assert agent.call("memory_search", query="winch folder")["hits"] == []
 
 
 def test_a_delete_through_any_door_holds_for_all(door: Door) -> None:

@@ -23,8 +23,10 @@ MEMORY_TOOLS = [tool for tool in CATALOG.tools if tool.domain == "memory"]
 
 
 @pytest.fixture
-def agent(app: App) -> Agent:
-    return Agent(app.database, app.clock, Caller("local", "claude", "session-1"), embedder_named("off"))
+def agent(app: App, tmp_path: Path) -> Agent:
+    caller = Caller("local", "claude", "session-1", folder=str(tmp_path))
+    (tmp_path / "release.md").write_text("The release train waits for nobody")
+    return Agent(app.database, app.clock, caller, embedder_named("off"))
 
 
 def _context(agent: Agent) -> Context:
@@ -32,10 +34,13 @@ def _context(agent: Agent) -> Context:
     return Context(agent.caller, agent.database, agent.embedder, agent.clock, settings)
 
 
-def _example(tool: Tool, memory_id: str) -> dict[str, object]:
+def _example(agent: Agent, tool: Tool, memory_id: str) -> dict[str, object]:
     """Its example, about a memory that is there."""
-    names = {"id", "old_id", "memory_id"}
-    return {name: memory_id if name in names else value for name, value in tool.example.items()}
+    given = {
+        **dict.fromkeys(("id", "old_id", "memory_id"), memory_id),
+        "path": f"{agent.caller.folder}/release.md",
+    }
+    return {name: given.get(name, value) for name, value in tool.example.items()}
 
 
 @pytest.mark.parametrize("tool", MEMORY_TOOLS, ids=lambda tool: tool.name)
@@ -43,7 +48,7 @@ def test_a_call_nobody_waits_for_any_more_answers_so_and_changes_nothing(agent: 
     written = agent.call("memory_write", content="The release train leaves on Fridays", type="fact")
     if tool.name == "memory_restore":
         agent.call("memory_delete", id=written["id"])
-    arguments = _example(tool, written["id"])
+    arguments = _example(agent, tool, written["id"])
     before = stored(agent.database)
     given_up = replace(_context(agent), cancelled=lambda: True)
     too_late = replace(_context(agent), deadline=agent.clock.monotonic())

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from m3_memory.inference.embedder import Embedder, Fingerprint
+from m3_memory.inference.embedder import Embedder
 from m3_memory.inference.hashing import HashingEmbedder
 from m3_memory.kernel.clock import ManualClock
+from m3_memory.kernel.fingerprint import Fingerprint
 from m3_memory.storage.database import Database
 from tests.callers import Agent, Hashing, embedder_named
 
@@ -189,7 +190,7 @@ class Other(Hashing):
 class Renamed(HashingEmbedder):
     @property
     def fingerprint(self) -> Fingerprint:
-        return replace(super().fingerprint, name="renamed")
+        return super().fingerprint._replace(name="renamed")
 
 
 class Meanwhile(Hashing):

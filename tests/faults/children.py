@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -23,6 +24,7 @@ from m3_memory.config import Settings
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import SystemClock
 from m3_memory.storage import open_database
+from m3_memory.storage.dump import restore
 from m3_memory.surfaces.worker.loop import run_once
 from tests.callers import Agent
 from tests.faults.products import PROJECT, answer, open_session
@@ -119,6 +121,42 @@ def write_on(pipe: Connection, settings: Settings, seed: int, words: int) -> Non
         run_once(session.app)
 
 
+def berths(first: int, count: int) -> list[dict[str, str]]:
+    """So many items of a bulk write, from this number on."""
+    return [
+        {"content": f"Container {number} waits at berth {number % 97} for the crane", "type": "fact"}
+        for number in range(first, first + count)
+    ]
+
+
+def write_many(pipe: Connection, settings: Settings, count: int, at_once: int) -> None:
+    """Writes so many memories, in calls of `at_once`; says when each transaction and each call is done."""
+    announce_transactions(partial(_say, pipe))
+    session = open_session(settings, "writer")
+    for first in range(0, count, at_once):
+        told = answer(session, "memory_write_bulk", items=berths(first, at_once))
+        assert told["failed"] == 0
+        _say(pipe, "acknowledged")
+    _say(pipe, "done")
+
+
+def import_text(pipe: Connection, settings: Settings, path: str) -> None:
+    """Imports what a file says, and says when each transaction begins and ends."""
+    announce_transactions(partial(_say, pipe))
+    session = open_session(settings, "importer")
+    answer(session, "memory_import", data=Path(path).read_text(encoding="utf-8"))
+    _say(pipe, "done")
+
+
+def restore_whole(pipe: Connection, settings: Settings, path: str, key: bytes) -> None:
+    """Restores a whole store from a file, and says when the transaction begins and ends."""
+    announce_transactions(partial(_say, pipe))
+    database = open_database(settings.store, SystemClock())
+    _say(pipe, "opened")
+    restore(database, lambda: Path(path).read_bytes().splitlines(keepends=True), key)
+    _say(pipe, "done")
+
+
 def write_and_die_before_the_answer(pipe: Connection, settings: Settings) -> None:
     """Writes a memory, and dies when the database has it."""
 
@@ -179,11 +217,11 @@ def announce_transactions(say: Callable[[str], None]) -> None:
     """
     traced = apsw.SQLITE_TRACE_STMT | apsw.SQLITE_TRACE_PROFILE
     apsw.connection_hooks.append(lambda connection: connection.trace_v2(traced, partial(_traced, say)))
-    psycopg.connect = partial(psycopg.connect, cursor_factory=_announcing_cursor(say))
+    psycopg.connect = partial(_connected, psycopg.connect, _announcing_cursor(say))
 
 
 _BEFORE = {"COMMIT": "committing"}
-_AFTER = {"BEGIN IMMEDIATE": "began", "SELECT pg_advisory_xact_lock": "began", "COMMIT": "committed"}
+_AFTER = {"BEGIN IMMEDIATE": "began", "BEGIN ISOLATION LEVEL READ COMMITTED": "began", "COMMIT": "committed"}
 
 
 def _traced(say: Callable[[str], None], event: dict[str, Any]) -> None:
@@ -192,8 +230,18 @@ def _traced(say: Callable[[str], None], event: dict[str, Any]) -> None:
     time.sleep(0.00005)
 
 
+def _connected(
+    connect: Callable[..., psycopg.Connection[Any]],
+    cursor: type[psycopg.Cursor[Any]],
+    address: str,
+    **options: Any,
+) -> psycopg.Connection[Any]:
+    options.pop("cursor_factory", None)
+    return connect(address, cursor_factory=cursor, **options)
+
+
 def _announcing_cursor(say: Callable[[str], None]) -> type[psycopg.Cursor[Any]]:
-    class Announcing(psycopg.Cursor[Any]):
+    class Announcing(psycopg.RawCursor[Any]):
         def execute(self, query: Any, *arguments: Any, **options: Any) -> Announcing:
             _announce(say, query, _BEFORE)
             super().execute(query, *arguments, **options)

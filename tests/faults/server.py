@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, LiteralString
 
 import psycopg
@@ -17,11 +16,17 @@ class FaultyServer:
     """Counts statements while armed; `struck` says whether the fault has happened. `connect` is psycopg's."""
 
     def __init__(self) -> None:
-        self.connect = partial(psycopg.connect, cursor_factory=_counting_cursor(self))
+        self._connect = psycopg.connect
+        self._cursor = _counting_cursor(self)
         self.count = 0
         self.struck = False
         self._at = 0
         self._strike = lost_server
+
+    def connect(self, address: str, **options: Any) -> psycopg.Connection[Any]:
+        """As psycopg's, with cursors that count."""
+        options.pop("cursor_factory", None)
+        return self._connect(address, cursor_factory=self._cursor, **options)
 
     @contextmanager
     def failing(self, at: int, strike: Callable[[psycopg.Cursor[Any]], None]) -> Generator[None]:
@@ -42,7 +47,7 @@ class FaultyServer:
 
 
 def _counting_cursor(server: FaultyServer) -> type[psycopg.Cursor[Any]]:
-    class Counting(psycopg.Cursor[Any]):
+    class Counting(psycopg.RawCursor[Any]):
         def execute(self, query: Any, *arguments: Any, **options: Any) -> Counting:
             server.statement(self)
             super().execute(query, *arguments, **options)
@@ -65,7 +70,7 @@ def lost_server(cursor: psycopg.Cursor[Any]) -> None:
     """The server has ended the connection, as on a restart."""
     information = cursor.connection.info
     with psycopg.connect(information.dsn, password=information.password, autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(%s, 10000)", [information.backend_pid])
+        other.execute("SELECT pg_terminate_backend($1, 10000)", [information.backend_pid])
 
 
 def _raised(cursor: psycopg.Cursor[Any], state: LiteralString) -> None:

@@ -2,32 +2,77 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 
+from m3_memory.catalog.tool import Effect
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import integrity, open_database
 from m3_memory.storage.database import Database
+from m3_memory.toolbox import CATALOG
 from tests.callers import Agent
 from tests.faults.server import FaultyServer, broken_server, full_server, lost_server
 from tests.faults.vfs import FaultyDisk, broken_disk, full_disk
 from tests.sizes import size
 from tests.stores import PostgresStores, SqliteStores
 
-# What each call is given: SUBJECT stands for a memory's id, and # for a number that no call before had.
-CHANGES: dict[str, dict[str, str]] = {
+# What each call is given: SUBJECT and OTHER stand for memories' ids, # for a number that no call before had.
+CHANGES: dict[str, dict[str, object]] = {
     "memory_write": {"content": "Harbour # has a lighthouse", "type": "fact"},
     "memory_update": {"id": "SUBJECT", "content": "The harbour opens at #, or so they say"},
     "memory_supersede": {"old_id": "SUBJECT", "content": "Now the harbour opens at #"},
     "memory_delete": {"id": "SUBJECT"},
     "memory_restore": {"id": "SUBJECT"},
+    "memory_undo": {"memory_id": "SUBJECT"},
+    "memory_unsupersede": {"id": "SUBJECT"},
+    "memory_link": {"from_id": "SUBJECT", "to_id": "OTHER", "relationship_type": "supports"},
+    "memory_link_bulk": {"links": [{"from_id": "SUBJECT", "to_id": "OTHER"}]},
+    "memory_unlink": {"from_id": "SUBJECT", "to_id": "OTHER", "relationship_type": "extends"},
+    "memory_pin": {"id": "SUBJECT"},
+    "memory_write_bulk": {
+        "items": [
+            {"content": f"Harbour # has a {what}", "type": "fact"} for what in ("pier", "crane", "pier")
+        ]
+    },
+    "memory_update_bulk": {
+        "updates": [{"id": "SUBJECT", "title": "Harbour"}, {"id": "OTHER", "content": "The quay was # long"}]
+    },
+    "memory_delete_bulk": {"ids": ["SUBJECT", "OTHER"]},
+    "memory_write_from_file": {"path": "FOLDER/harbour-#.md", "type": "fact"},
+    "memory_unpin": {"id": "SUBJECT"},
+    "memory_import": {
+        "data": '{"content": "Harbour # was imported", "type": "fact"}\n'
+        '{"kind": "edge", "from_id": "SUBJECT", "to_id": "OTHER", "type": "supports"}'
+    },
+    "memory_feedback": {"memory_id": "SUBJECT", "feedback": "misleading"},
 }
+
+BEFORE: dict[str, tuple[str, dict[str, object]]] = {
+    "memory_restore": ("memory_delete", {"id": "SUBJECT"}),
+    "memory_unsupersede": ("memory_supersede", {"old_id": "SUBJECT", "content": "The harbour # is shut"}),
+    "memory_unlink": (
+        "memory_link",
+        {"from_id": "SUBJECT", "to_id": "OTHER", "relationship_type": "extends"},
+    ),
+    "memory_unpin": ("memory_pin", {"id": "SUBJECT"}),
+}
+"""What is done to the subject first, so that a call has something to change."""
+
+
+ELSEWHERE = {
+    "m3_call": "it runs the others",
+    "memory_import": "test_killed_moves.py",
+}
+"""Why a changing tool is not made to fail here."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +93,21 @@ class Failing:
     numbers: Iterator[int] = field(default_factory=count)
 
 
+class Subject(NamedTuple):
+    """The ids of what a call changes."""
+
+    memory_id: str
+    other_id: str
+
+    def filled(self, arguments: dict[str, object], number: int) -> dict[str, object]:
+        folder = Path(os.environ["M3_HOME"])
+        folder.mkdir(exist_ok=True)
+        (folder / f"harbour-{number}.md").write_text(f"Harbour {number} has a mole")
+        text = json.dumps(arguments).replace("SUBJECT", self.memory_id).replace("OTHER", self.other_id)
+        text = text.replace("FOLDER", str(folder))
+        return json.loads(text.replace("#", str(number)))
+
+
 @contextmanager
 def _on_disk(stores: SqliteStores, clock: ManualClock) -> Generator[Failing]:
     disk = FaultyDisk()
@@ -58,7 +118,7 @@ def _on_disk(stores: SqliteStores, clock: ManualClock) -> Generator[Failing]:
         Fault(lambda at: disk.failing(at, broken_disk), "store_damaged"),
     ]
     with _opened(open_database(stores.fresh(), clock, vfs=disk.name)) as database:
-        yield Failing(Agent(database, clock), faults, lambda: disk.struck)
+        yield Failing(_agent(database, clock), faults, lambda: disk.struck)
 
 
 @contextmanager
@@ -71,7 +131,7 @@ def _on_server(stores: PostgresStores, clock: ManualClock, patch: pytest.MonkeyP
         Fault(lambda at: server.failing(at, broken_server), "store_damaged"),
     ]
     with _opened(open_database(stores.fresh(), clock)) as database:
-        yield Failing(Agent(database, clock), faults, lambda: server.struck)
+        yield Failing(_agent(database, clock), faults, lambda: server.struck)
 
 
 @contextmanager
@@ -82,28 +142,26 @@ def _opened(database: Database) -> Generator[Database]:
         database.close()
 
 
-def _subject(agent: Agent, tool: str, number: int) -> str:
-    """A memory that the tool can change."""
-    memory_id = agent.call("memory_write", content=f"The harbour of island {number} is deep", type="fact")[
-        "id"
-    ]
-    if tool == "memory_restore":
-        agent.call("memory_delete", id=memory_id)
-    return memory_id
+def _agent(database: Database, clock: ManualClock) -> Agent:
+    return Agent(database, clock).who(folder=os.environ["M3_HOME"])
 
 
-def _arguments(tool: str, subject: str, number: int) -> dict[str, object]:
-    return {
-        name: value.replace("SUBJECT", subject).replace("#", str(number))
-        for name, value in CHANGES[tool].items()
-    }
+def _subject(agent: Agent, tool: str, number: int) -> Subject:
+    """A memory that the tool can change, and another."""
+    names = (f"The harbour of island {number} is deep", f"The quay of island {number} is long")
+    subject = Subject(*(agent.call("memory_write", content=name, type="fact")["id"] for name in names))
+    if before := BEFORE.get(tool):
+        agent.call(before[0], **subject.filled(before[1], number))
+    return subject
 
 
-def _picture(agent: Agent, subject: str) -> tuple[Any, ...]:
+def _picture(agent: Agent, subject: Subject) -> tuple[Any, ...]:
     """All that reading tells of the harbour."""
+    memory_id = subject.memory_id
     return (
-        agent.call("memory_get", id=subject),
-        agent.call("memory_history", memory_id=subject)["events"],
+        agent.call("memory_get", id=memory_id),
+        agent.call("memory_history", memory_id=memory_id)["events"],
+        agent.call("memory_graph", memory_id=memory_id)["edges"],
         {
             hit["id"]
             for hit in agent.call("memory_search", query="harbour", search_mode="keyword", k=100)["hits"]
@@ -120,7 +178,7 @@ def _fail_everywhere(store: Failing, tool: str, faults: list[Fault]) -> int:
         fault = faults[at % len(faults)]
         at += 1
         with fault.failing(at):
-            outcome = agent.outcome(tool, _arguments(tool, subject, next(store.numbers)))
+            outcome = agent.outcome(tool, subject.filled(CHANGES[tool], next(store.numbers)))
             during = _picture(agent, subject) if outcome.error else ()
         if outcome.error is None:
             assert _picture(agent, subject) != before
@@ -139,6 +197,11 @@ def _fail_everywhere(store: Failing, tool: str, faults: list[Fault]) -> int:
 def _assert_sound(agent: Agent) -> None:
     with agent.database.read("local") as reader:
         assert integrity.faults(reader, agent.database.heads.read(), agent.clock.now()) == []
+
+
+def test_every_tool_that_changes_the_store_is_made_to_fail() -> None:
+    changing = {tool.name for tool in CATALOG.tools if tool.effect is not Effect.READ}
+    assert CHANGES.keys() | ELSEWHERE.keys() == changing
 
 
 @pytest.mark.case("B47")

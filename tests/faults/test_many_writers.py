@@ -13,6 +13,7 @@ from threading import Barrier, Event
 import pytest
 
 from m3_memory.config import Settings
+from m3_memory.domains.memories.service.drafts import INLINE_WINDOWS
 from tests.faults.children import Child, child, write_together
 from tests.faults.products import (
     M3,
@@ -30,14 +31,15 @@ WRITERS = 8
 WRITES = size(40, 500)
 COMMANDS = size(3, 20)
 TOGETHER = 20
+REST = " ".join(f"crate{number}" for number in range(1500))
+"""What makes a text so long that its last vectors are left to the worker."""
+
 TIDE = "The tide turns at noon"
 
 
 def _write(server: Server, agent: str) -> list[str]:
-    written = [
-        server.answered("memory_write", content=f"Entry {number} of {agent}", type="fact")
-        for number in range(WRITES)
-    ]
+    texts = [f"Entry {number} of {agent}{f' {REST}' if number % 20 == 7 else ''}" for number in range(WRITES)]
+    written = [server.answered("memory_write", content=text, type="fact") for text in texts]
     assert {found["status"] for found in written} == {"created"}
     return [found["id"] for found in written]
 
@@ -71,13 +73,30 @@ def _read(server: Server, is_over: Event) -> int:
     return successes
 
 
+def _work(settings: Settings, is_over: Event) -> list[dict[str, int]]:
+    """The worker as a command, again and again, and once when all is written; what each run came to."""
+    found: list[dict[str, int]] = []
+    was_over = False
+    while not was_over:
+        was_over = is_over.is_set()
+        done = subprocess.run(
+            [*M3, "worker", "--once"], env=environment(settings), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    return found
+
+
 @pytest.mark.case("B42")
-def test_eight_servers_write_and_lose_nothing_while_another_reads(settings: Settings) -> None:
+def test_eight_servers_write_and_lose_nothing_while_another_reads_and_a_worker_works(
+    settings: Settings,
+) -> None:
     agents = [f"agent-{number}" for number in range(WRITERS)]
     is_over = Event()
-    with ExitStack() as stack, ThreadPoolExecutor(WRITERS + 2) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(WRITERS + 3) as pool:
         servers = [stack.enter_context(Server(settings, agent)) for agent in agents]
         reading = pool.submit(_read, stack.enter_context(Server(settings, "reader")), is_over)
+        working = pool.submit(_work, settings, is_over)
         try:
             commands = pool.submit(_command, settings)
             written = list(pool.map(_write, servers, agents))
@@ -85,11 +104,14 @@ def test_eight_servers_write_and_lose_nothing_while_another_reads(settings: Sett
         finally:
             is_over.set()
         assert reading.result() > 0
+        assert {run["failed"] + run["dead"] for run in working.result()} == {0}
     total = WRITERS * WRITES + COMMANDS
     assert len(ids) == total
     counts = sound_counts(settings)
     assert [counts[kind] for kind in ("memories", "versions", "open_beliefs", "events")] == [total] * 4
     assert (counts["without_vectors"], counts["jobs_waiting"]) == (0, 0)
+    long_texts = WRITERS * len(range(7, WRITES, 20))
+    assert counts["vectors"] > total + INLINE_WINDOWS * long_texts  # the rest of theirs came by jobs
     by_agent = recorded(settings, "SELECT agent_id, count(*) FROM memory_items GROUP BY agent_id")
     assert dict(by_agent) == dict.fromkeys(agents, WRITES) | {"cli": COMMANDS}
     with session(settings) as reader:

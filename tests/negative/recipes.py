@@ -12,6 +12,7 @@ from m3_memory.catalog.dispatch import COMMON_PARAMETERS
 from m3_memory.catalog.tool import Effect, Parameter, Tool
 from m3_memory.toolbox import CATALOG
 from tests.negative.scene import Canary
+from tests.sizes import size
 
 Arguments = dict[str, object]
 
@@ -23,6 +24,12 @@ OF_MEMORIES = tuple(tool for tool in READING if tool.declared.get("timeless") !=
 
 ADDRESSES = frozenset({"query", "id", "memory_id"})
 """The parameters by which a call means one memory."""
+
+NAMING = frozenset({"user_id", "requesting_agent", "agent_filter", "conversation_id", "variant"})
+"""The parameters by which a call may name somebody, or something of theirs."""
+
+SHARES = size(6, 1)
+"""Into so many shares the values of a parameter are dealt among the canaries."""
 
 MOMENTS = (
     "0001-01-01", "2026-01-01T00:00:02Z", "2026-01-01T00:00:30Z", "2026-06-01", "9999-12-31T23:59:59.999999Z",
@@ -50,11 +57,22 @@ def calls(tool: Tool, canary: Canary) -> Iterator[Call]:
         plain = Call(tool.name, arguments, plain=not _is_vague(arguments, canary))
         yield plain
         yield from plain.through_dispatcher()
-        for more in _modes(tool):
+        for more in _modes(tool) if tool.essential or arguments == addressed[0] else ():
             yield plain._replace(arguments=arguments | more)
     for parameter in (*tool.parameters, *COMMON_PARAMETERS):
-        for value in () if parameter.name in ADDRESSES else values(parameter, canary):
+        for value in () if parameter.name in ADDRESSES else _dealt(parameter, canary):
             yield Call(tool.name, addressed[0] | {parameter.name: value}, plain=False)
+
+
+def _dealt(parameter: Parameter, canary: Canary) -> Iterator[object]:
+    """This canary's share of the values; between them the canaries of a scene are tried with all.
+
+    Who may widen by a name is tried with all names of the canary's owner.
+    """
+    tried = values(parameter, canary)
+    own = _named(canary) if parameter.name in NAMING else []
+    turn = ord(canary.letter) % SHARES
+    return (value for n, value in enumerate(tried) if n % SHARES == turn % len(tried) or value in own)
 
 
 def values(parameter: Parameter, canary: Canary) -> Sequence[object]:
@@ -65,6 +83,22 @@ def values(parameter: Parameter, canary: Canary) -> Sequence[object]:
         "memory_id": ids(canary),
         "k": [1, 3, 100],
         "limit": [1, 100],
+        "cursor": [f"memory:{canary.id}", f"edge:{canary.id}::", *hostile(canary)],
+        "order": ["oldest"],
+        "counts": [True],
+        "since": MOMENTS,
+        "until": MOMENTS,
+        "valid_since": MOMENTS,
+        "valid_until": MOMENTS,
+        "min_importance": [0, 0.9],
+        "pinned": [True, False],
+        "trust_state": ["accepted", "verified", "candidate", "rejected"],
+        "explain_id": ids(canary),
+        "stores": ["main", "main,other", *hostile(canary)],
+        "databases": ["main", "/etc/passwd", *hostile(canary)],
+        "fan_out_limit": [2],
+        "depth": [2, 3],
+        "relationship_types": [["related"], ["supports", "supersedes"]],
         "type_filter": ["fact", ""],
         "agent_filter": hostile(canary),
         "user_id": hostile(canary),
@@ -94,16 +128,25 @@ def ids(canary: Canary) -> list[object]:
 
 def hostile(canary: Canary) -> list[object]:
     """Values that old clients, or worse ones, send in the hope of seeing more."""
-    owner = canary.owner.caller
-    named = [owner.user_id, owner.agent_id, owner.circle, owner.project, owner.conversation_id]
     tricks = ["", "*", "%", "_", "null", "' OR '1'='1", "x' OR audience LIKE '%", '") OR 1=1 --', "../*"]
-    return [*tricks, *named, canary.conversation, None, [owner.agent_id, "claude"], ["*"], {"$ne": ""}]
+    return [*tricks, *_named(canary), None, [canary.agent, "claude"], ["*"], {"$ne": ""}]
+
+
+def _named(canary: Canary) -> list[str]:
+    """The names of who holds the canary."""
+    owner = canary.owner.caller
+    names = [owner.user_id, owner.agent_id, owner.circle, owner.project, owner.conversation_id]
+    return [*names, canary.conversation]
 
 
 def _addressed(tool: Tool, canary: Canary) -> Iterator[Arguments]:
-    (address,) = [parameter for parameter in tool.parameters if parameter.name in ADDRESSES]
-    for value in values(address, canary):
-        yield {address.name: value}
+    """By everything that may mean the canary; what takes no such argument tells of all there is."""
+    addresses = [parameter for parameter in tool.parameters if parameter.name in ADDRESSES]
+    if not addresses:
+        yield {}
+    for address in addresses:
+        for value in values(address, canary):
+            yield {address.name: value}
 
 
 def _is_vague(arguments: Arguments, canary: Canary) -> bool:

@@ -172,7 +172,8 @@ def changed(belief: Belief, **columns: object) -> Belief:
 
 
 def _superseded(scene: Scene, canary: Canary) -> None:
-    scene.reader.call("memory_supersede", old_id=canary.id, content="no passphrase any more", title="doors")
+    said = {"content": "no passphrase any more", "title": "doors", "metadata": {"note": "new"}}
+    scene.reader.call("memory_supersede", old_id=canary.id, **said)
 
 
 def _ended(scene: Scene, canary: Canary) -> None:

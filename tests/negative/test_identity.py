@@ -19,7 +19,7 @@ from tests.stores import Stores
 IDENTITIES = frozenset({"user_id", "agent_id", "requesting_agent", "change_agent"})
 """Parameters that may only repeat who the caller is."""
 
-MEANT = frozenset({"id", "old_id"})
+MEANT = frozenset({"id", "old_id", "memory_id", "from_id"})
 """Parameters by which a change means one memory."""
 
 UNKNOWN = "0198c0de-0000-7000-8000-00000000dead"
@@ -38,11 +38,13 @@ def scene(stores: Stores) -> Generator[Scene]:
         yield made
 
 
-def changes(memory_id: str) -> Iterator[Change]:
+def changes(memory_id: str, other_id: str) -> Iterator[Change]:
+    """What can be done to a memory; `other_id` is one of the caller's own, to link it to."""
     for tool in CATALOG.tools:
-        meant = MEANT & {parameter.name for parameter in tool.parameters}
-        if tool.effect is not Effect.READ and meant:
-            yield Change(tool, {**tool.example, **dict.fromkeys(meant, memory_id)})
+        names = {parameter.name for parameter in tool.parameters}
+        if tool.effect is not Effect.READ and MEANT & names:
+            meant = dict.fromkeys(MEANT & names, memory_id) | dict.fromkeys({"to_id"} & names, other_id)
+            yield Change(tool, {**tool.example, **meant})
 
 
 def claims(scene: Scene, canary: Canary) -> Iterator[Change]:
@@ -91,7 +93,8 @@ def test_no_change_reaches_a_memory_of_another_place(scene: Scene) -> None:
     for canary in scene.canaries.values():
         before = canary.owner.call("memory_get", id=canary.id)
         events = canary.owner.call("memory_history", memory_id=canary.id)["total"]
-        for change, unknown in zip(changes(canary.id), changes(UNKNOWN), strict=True):
+        own = scene.own[0]
+        for change, unknown in zip(changes(canary.id, own), changes(UNKNOWN, own), strict=True):
             refused = scene.reader.refusal(change.tool.name, **change.arguments)
             never = scene.reader.refusal(unknown.tool.name, **unknown.arguments)
             assert refused["code"] == "not_found", change
@@ -104,14 +107,27 @@ def test_the_same_changes_reach_a_memory_of_ones_own(scene: Scene) -> None:
     """The control of the test before: each change is one that its owner can make."""
     scene.add_foreign()
     canary = scene.canaries["of another project"]
+    own = canary.owner.call("memory_write", content="the door has a bell", type="fact")["id"]
     done = list[str]()
-    for change in sorted(changes(canary.id), key=lambda change: _ORDER.index(change.tool.name)):
+    for change in sorted(changes(canary.id, own), key=lambda change: _ORDER.index(change.tool.name)):
         canary.owner.call(change.tool.name, **change.arguments)
         done.append(change.tool.name)
     assert done == list(_ORDER)
 
 
-_ORDER = ("memory_update", "memory_delete", "memory_restore", "memory_supersede")
+_ORDER = (
+    "memory_update",
+    "memory_pin",
+    "memory_unpin",
+    "memory_feedback",
+    "memory_link",
+    "memory_unlink",
+    "memory_undo",
+    "memory_delete",
+    "memory_restore",
+    "memory_supersede",
+    "memory_unsupersede",
+)
 
 
 def everything(scene: Scene) -> list[tuple[str, int]]:

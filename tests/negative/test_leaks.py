@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import uuid
@@ -19,11 +20,15 @@ from tests.stores import Stores
 LARGE = 520
 """More memories than are scored one by one."""
 
-TIMED = frozenset({"as_of", "known_at", "variant"})
+TIMED = frozenset({"as_of", "known_at", "variant", "trust_state"})
 """Arguments that may show what is not current."""
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _BARE_ID = re.compile(r"[0-9a-fA-F]{32}")
+_TERMS = re.compile(r'"terms": ?\[\{[^]]*\]')
+"""The words that a preview took its question apart into."""
+
+_CURSOR = re.compile(r'"cursor":"([^"]+)"')
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -73,7 +78,7 @@ def current_calls(canary: Canary, tool: str) -> list[Call]:
 
 def told(outcome: Outcome, traces: Iterable[str], call: Call) -> list[str]:
     """Which traces an answer shows beyond repeating an argument that has one."""
-    text = f"{outcome.text} {json.dumps(outcome.structured, ensure_ascii=False)}".lower()
+    text = _TERMS.sub("", f"{outcome.text} {json.dumps(outcome.structured, ensure_ascii=False)}".lower())
     for said in repeated(call):
         if any(trace in said for trace in traces):
             text = text.replace(said, "")
@@ -81,8 +86,8 @@ def told(outcome: Outcome, traces: Iterable[str], call: Call) -> list[str]:
 
 
 def without_ids(scene: Scene, outcome: Outcome) -> str:
-    """The answer's text, with what differs from store to store replaced."""
-    text = outcome.text
+    """The answer's text, cursors read, with what differs from store to store replaced."""
+    text = _CURSOR.sub(lambda found: base64.urlsafe_b64decode(found[1]).decode(), outcome.text)
     for place, own in enumerate(scene.own):
         text = text.replace(own, f"<own {place}>")
     return _UUID.sub("<id>", text)
@@ -100,6 +105,8 @@ def test_every_tool_that_reads_memories_is_tried() -> None:
     assert {tool.name for tool in READING} - {tool.name for tool in OF_MEMORIES} == {
         "tools_list_domains",
         "tools_load_domain",
+        "m3_index",
+        "m3_help_capabilities",
     }
 
 
@@ -167,11 +174,11 @@ def test_what_is_not_current_shows_no_text_by_default(scene: Scene) -> None:
         scene.hide(canary)
     scene.restart()
     for canary in scene.canaries.values():
-        for call in current_calls(canary, "memory_search"):
+        for call in (*current_calls(canary, "memory_search"), *current_calls(canary, "memory_list")):
             answer = asked(scene, call)
             assert told(answer, canary.words, call) == [], (canary.name, call)
             assert canary.id not in answer.text, (canary.name, call)
-        for call in current_calls(canary, "memory_get"):
+        for call in (*current_calls(canary, "memory_get"), *current_calls(canary, "memory_suggest")):
             assert told(asked(scene, call), canary.words, call) == [], (canary.name, call)
         answer = scene.reader.call("memory_get", id=canary.id)
         assert (answer["status"], answer["state"]) == ("not_current", canary.name)

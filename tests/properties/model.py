@@ -5,6 +5,7 @@ The rows are the oracle's, so that what a caller sees of them is the oracle's an
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -54,6 +55,15 @@ class Verdict:
     of: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Done:
+    """What one change did: each memory's stage before and after, which supersedings it began and ended."""
+
+    stages: dict[str, tuple[int, int]]
+    began: frozenset[tuple[str, str]] = frozenset()
+    ended: frozenset[tuple[str, str]] = frozenset()
+
+
 @dataclass
 class Model:
     """One user's memories in one circle and project, as the data model wants them."""
@@ -67,6 +77,10 @@ class Model:
     importance: dict[str, float] = field(default_factory=dict[str, float])
     supersedes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     closed_by: dict[int, str] = field(default_factory=dict[int, str])
+    done: list[Done] = field(default_factory=list[Done])
+    stage: dict[str, int] = field(default_factory=dict[str, int])
+    stands: list[Belief | None] = field(default_factory=lambda: [None])
+    changing: set[str] = field(default_factory=set[str])
 
     @property
     def now(self) -> str:
@@ -159,8 +173,24 @@ class Model:
         gone = self.newest(memory_id)
         if gone.recorded_to == OPEN or self.closed_by[gone.number] != "deleted":
             return Verdict("undo_blocked")
-        said = Statement(self.text(gone), gone.type, gone.place[0], gone.valid_from, gone.valid_to)
-        return Verdict("duplicate_value" if self._same(said, gone.place) else "restored")
+        return Verdict("duplicate_value" if self._is_repeated(gone, {memory_id}) else "restored")
+
+    def judged_undo(self, number: int) -> Verdict:
+        """Of one change, by its number: refused where a memory moved on, or another was put in its place."""
+        done = self.done[number]
+        if any(self.stage[memory_id] != after for memory_id, (_, after) in done.stages.items()):
+            return Verdict("undo_blocked")
+        back = {memory_id: self.stands[before] for memory_id, (before, _) in done.stages.items()}
+        since = {pair for later in self.done[number + 1 :] for pair in later.began} & {*self.supersedes}
+        if any(back.get(new, new) is None for new, _ in since):
+            return Verdict("undo_blocked")
+        if any(belief and self._is_repeated(belief, back.keys()) for belief in back.values()):
+            return Verdict("duplicate_value")
+        return Verdict("undone")
+
+    def last_change(self, memory_id: str) -> int:
+        """The number of the change that moved this memory last."""
+        return max(number for number, done in enumerate(self.done) if memory_id in done.stages)
 
     # What it does then.
 
@@ -168,6 +198,7 @@ class Model:
         at = self._begin()
         self._create(memory_id, said, at)
         self.importance[memory_id] = 0.5
+        self._note()
 
     def sight(self, memory_id: str) -> None:
         at = self._begin()
@@ -184,6 +215,7 @@ class Model:
         self._close(old, at, "withdrawn")
         self._open(replace(old, version=version, valid_to=ends), at)
         self.events[memory_id].append(Event(kind, at, version))
+        self._note()
 
     def weigh(self, memory_id: str, importance: float) -> None:
         self.importance[memory_id] = importance
@@ -200,22 +232,44 @@ class Model:
         if new_id not in self.events:
             self._create(new_id, said, at)
             self.importance[new_id] = self.importance[old_id]
+        self._note(frozenset({(new_id, old_id)}))
 
     def delete(self, memory_id: str) -> None:
         at, old = self._begin(), self.newest(memory_id)
         self._close(old, at, "deleted")
         self.events[memory_id].append(Event("delete", at, old.version))
+        self._note()
 
-    def restore(self, memory_id: str) -> None:
-        at, gone = self._begin(), self.newest(memory_id)
-        self._open(gone, at)
-        self.events[memory_id].append(Event("undo", at, gone.version))
+    def undo(self, number: int) -> None:
+        at, done = self._begin(), self.done[number]
+        for memory_id, (before, _) in done.stages.items():
+            now, back = self.newest(memory_id), self.stands[before]
+            if now.recorded_to == OPEN:
+                self._close(now, at, "withdrawn")
+            if back:
+                self._open(back, at)
+            self.events[memory_id].append(Event("undo", at, (back or now).version))
+            self.stage[memory_id] = before
+        self.supersedes = [pair for pair in self.supersedes if pair not in done.began] + sorted(done.ended)
+        turned = {memory_id: (after, before) for memory_id, (before, after) in done.stages.items()}
+        self.done.append(Done(turned, done.ended, done.began))
 
     # How.
 
     def _begin(self) -> str:
         self.last = self.store_time
+        self.changing = set()
         return self.last
+
+    def _note(self, began: frozenset[tuple[str, str]] = frozenset()) -> None:
+        """Every memory that the change opened or closed is at a stage of its own now."""
+        stages: dict[str, tuple[int, int]] = {}
+        for memory_id in self.changing:
+            newest = self.newest(memory_id)
+            self.stands.append(newest if newest.recorded_to == OPEN else None)
+            stages[memory_id] = (self.stage.get(memory_id, 0), len(self.stands) - 1)
+            self.stage[memory_id] = len(self.stands) - 1
+        self.done.append(Done(stages, began))
 
     def _create(self, memory_id: str, said: Statement, at: str) -> None:
         self.texts[memory_id, 1] = said.text
@@ -230,10 +284,12 @@ class Model:
     def _open(self, belief: Belief, at: str) -> None:
         number = len(self.rows.beliefs) + 1
         self.rows.beliefs.append(replace(belief, number=number, recorded_from=at, recorded_to=OPEN))
+        self.changing.add(belief.memory_id)
 
     def _close(self, belief: Belief, at: str, why: str) -> None:
         self.rows.beliefs[belief.number - 1] = replace(belief, recorded_to=at)
         self.closed_by[belief.number] = why
+        self.changing.add(belief.memory_id)
 
     def _place(self, scope: str) -> Place:
         (place,) = self.asker.places()[scope]
@@ -270,6 +326,20 @@ class Model:
             if any(belief.valid_from <= moment < belief.valid_to for moment in (start, now))
         ]
 
+    def _is_repeated(self, belief: Belief, but: Collection[str]) -> bool:
+        """Whether another memory says by now what comes back, and never did so side by side with it."""
+        said = Statement(self.text(belief), belief.type, belief.place[0], belief.valid_from, belief.valid_to)
+        others = [other for other in self._same(said, belief.place) if other not in but]
+        return any(not self._stood_together(belief, self.newest(other)) for other in others)
+
+    def _stood_together(self, one: Belief, other: Belief) -> bool:
+        ours, theirs = (
+            [b for b in self.rows.beliefs if _said(b) == _said(belief)] for belief in (one, other)
+        )
+        return any(
+            a.recorded_from < b.recorded_to and b.recorded_from < a.recorded_to for a in ours for b in theirs
+        )
+
     def _is_superseded(self, said: Statement, place: Place, but: str = "") -> bool:
         """Whether another memory took this value's place and is current, and no later start is named."""
         if said.type in EVENTS:
@@ -291,3 +361,7 @@ class Model:
             and belief.valid_from <= now < belief.valid_to
             and belief.expires_at > now
         )
+
+
+def _said(belief: Belief) -> tuple[object, ...]:
+    return belief.memory_id, belief.version, belief.valid_from, belief.valid_to

@@ -75,6 +75,7 @@ class Bitemporal(RuleBasedStateMachine):
         self.asker = Asker(f"user {next(_users)}", "claude", "local", "site", (), "session-1")
         self.model = Model(self.asker, self.clock)
         self.steps = 0
+        self.operations: list[str] = []
         self._start()
 
     def _start(self) -> None:
@@ -107,6 +108,7 @@ class Bitemporal(RuleBasedStateMachine):
         answer = self.changed(verdict, "memory_write", **arguments(said))
         if verdict.what == "created":
             self.model.write(answer["id"], said)
+            self.note_operation()
         elif verdict.what == "duplicate":
             assert answer["id"] in verdict.of
             self.model.sight(answer["id"])
@@ -124,6 +126,7 @@ class Bitemporal(RuleBasedStateMachine):
         self.changed(verdict, "memory_update", id=memory_id, valid_to=ends, **asked)
         if verdict.what == "updated":
             self.model.update(memory_id, was._replace(**given), ends)
+            self.note_operation()
 
     @precondition(lambda self: self.model.ids)
     @rule(pick=picks, importance=st.sampled_from([0.25, 0.75]))
@@ -154,6 +157,7 @@ class Bitemporal(RuleBasedStateMachine):
             assert not verdict.of or answer["id"] in verdict.of
             assert verdict.of or answer["id"] not in self.model.ids
             self.model.supersede(old_id, answer["id"], said)
+            self.note_operation()
 
     @precondition(lambda self: self.model.ids)
     @rule(pick=picks)
@@ -163,6 +167,7 @@ class Bitemporal(RuleBasedStateMachine):
         self.changed(verdict, "memory_delete", id=memory_id)
         if verdict.what == "deleted":
             self.model.delete(memory_id)
+            self.note_operation()
 
     @precondition(lambda self: self.model.ids)
     @rule(pick=picks)
@@ -171,7 +176,32 @@ class Bitemporal(RuleBasedStateMachine):
         verdict = self.model.judged_restore(memory_id)
         self.changed(verdict, "memory_restore", id=memory_id)
         if verdict.what == "restored":
-            self.model.restore(memory_id)
+            self.model.undo(self.model.last_change(memory_id))
+            self.note_operation()
+
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=picks, again=st.booleans())
+    def undo(self, pick: int, again: bool) -> None:
+        """A memory's last change is undone, with all that it did to other memories; and perhaps that too."""
+        for _ in range(1 + again):
+            memory_id = self.chosen(pick)
+            number = self.model.last_change(memory_id)
+            verdict = self.model.judged_undo(number)
+            self.changed(verdict, "memory_undo", memory_id=memory_id)
+            if verdict.what == "undone":
+                self.model.undo(number)
+                self.note_operation()
+
+    @precondition(lambda self: self.model.done)
+    @rule(pick=picks)
+    def undo_earlier(self, pick: int) -> None:
+        """A change that is not the last is undone, or something is in the way."""
+        number = len(self.model.done) - 1 - pick % min(len(self.model.done), 6)
+        verdict = self.model.judged_undo(number)
+        self.changed(verdict, "memory_undo", operation=self.operations[number])
+        if verdict.what == "undone":
+            self.model.undo(number)
+            self.note_operation()
 
     @precondition(lambda self: self.model.ids)
     @rule(pick=picks, other=sentences, valid_from=dates, again_from=dates, reassert=st.booleans())
@@ -268,6 +298,12 @@ class Bitemporal(RuleBasedStateMachine):
         answer = agent.call(tool, **given)
         assert answer["status"] == verdict.what
         return answer
+
+    def note_operation(self) -> None:
+        """Keeps the operation id of the change just made."""
+        memory_id = next(iter(self.model.done[-1].stages))
+        (event,) = self.agents[0].call("memory_history", memory_id=memory_id, limit=1)["events"]
+        self.operations.append(event["operation_id"])
 
     def chosen(self, pick: int) -> str:
         return self.model.ids[pick % len(self.model.ids)]

@@ -11,13 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from m3_memory.kernel.clock import Clock, ManualClock
+from m3_memory.storage.filesystem import Disk
 from m3_memory.storage.migrate import Migration, Schema
 from m3_memory.storage.postgres import PostgresDatabase, postgres_schema
 from m3_memory.storage.sqlite import SqliteDatabase, sqlite_schema
 from tests.faults.vfs import FaultyDisk, killed
 
+SHIPPED = len(sqlite_schema().migrations)
+"""The number of the last migration shipped, on both engines."""
+
 LATER = Migration(
-    4,
+    SHIPPED + 1,
     "later",
     "CREATE TABLE later (note TOKEN NOT NULL); ALTER TABLE memory_items ADD COLUMN later WHOLE;"
     "CREATE INDEX memory_items_later ON memory_items (later, content_hash);",
@@ -29,7 +33,7 @@ def shipped(engine: str) -> Schema:
     return sqlite_schema() if engine == "sqlite" else postgres_schema()
 
 
-def later(engine: str, oldest_code_version: int = 3) -> Schema:
+def later(engine: str, oldest_code_version: int = SHIPPED) -> Schema:
     """What a version to come brings a store to."""
     now = shipped(engine)
     return replace(now, migrations=(*now.migrations, LATER), oldest_code_version=oldest_code_version)
@@ -48,7 +52,9 @@ def _main(location: str, operation: str = "0") -> None:
         return
     disk = FaultyDisk()
     with disk.failing(int(operation), killed):
-        SqliteDatabase(Path(location), ManualClock(), vfs=disk.name, schema=later("sqlite")).close()
+        SqliteDatabase(
+            Path(location), ManualClock(), disk=Disk(vfs=disk.name), schema=later("sqlite")
+        ).close()
 
 
 if __name__ == "__main__":

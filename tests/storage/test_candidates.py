@@ -11,6 +11,7 @@ import pytest
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.kernel.caller import Caller, Scope
 from m3_memory.kernel.clock import later
+from m3_memory.kernel.fingerprint import Fingerprint
 from m3_memory.storage import embeddings
 from m3_memory.storage.candidates import SMALL, worded
 from m3_memory.storage.database import Database, Writer
@@ -192,9 +193,9 @@ def _vector(*numbers: float) -> bytes:
 
 def test_the_nearest_vectors_come_first_each_item_once(database: Database) -> None:
     with database.write("local") as writer:
-        space = embeddings.space_for(writer, "model", "digest", 4, "rules")
-        other = embeddings.space_for(writer, "model", "other digest", 4, "rules")
-        assert embeddings.space_for(writer, "model", "digest", 4, "rules") == space != other
+        space = embeddings.space_for(writer, Fingerprint("model", "digest", 4, "rules"))
+        other = embeddings.space_for(writer, Fingerprint("model", "other digest", 4, "rules"))
+        assert embeddings.space_for(writer, Fingerprint("model", "digest", 4, "rules")) == space != other
         items = {
             "near": [_vector(0.5, 0, 0.75, 0), _vector(1, 0, 0, 0)],
             "middle": [_vector(0.8, 0.6, 0, 0)],
@@ -213,10 +214,10 @@ def test_the_nearest_vectors_come_first_each_item_once(database: Database) -> No
         embeddings.copy_vectors(writer, numbers["near"], removed)
         embeddings.remove_vectors(writer, removed)
         assert embeddings.window_count(writer, numbers["near"], space) == 2
-        assert not embeddings.has_vectors(writer, removed)
+        assert embeddings.having_vectors(writer, [removed, numbers["near"]]) == {numbers["near"]}
     with database.read("local") as reader:
-        assert embeddings.space_of(reader, "model", "digest", 4, "rules") == space
-        assert embeddings.space_of(reader, "model", "digest", 5, "rules") is None
+        assert embeddings.space_of(reader, Fingerprint("model", "digest", 4, "rules")) == space
+        assert embeddings.space_of(reader, Fingerprint("model", "digest", 5, "rules")) is None
         view = view_of(reader, HERE, Filter())
         nearest = database.dialect.vector_candidates(reader, view, space, _vector(1, 0, 0, 0), 10)
         few = database.dialect.vector_candidates(reader, view, space, _vector(1, 0, 0, 0), 2)

@@ -46,11 +46,12 @@ def _on_postgres(url: str, statement: str) -> None:
 
 @pytest.fixture
 def plant(app: App, settings: Settings) -> Plant:
-    """Two memories, one of two versions and with a deleted belief, to be damaged."""
+    """Two memories and an edge, one of two versions and with a deleted belief, to be damaged."""
     agent = Agent(app.database, app.clock, MINE)
     tea = agent.call("memory_write", content="Tea is at four", title="Times", type="fact")["id"]
     agent.call("memory_update", id=tea, content="Tea is at five")
-    agent.call("memory_write", content="The harbour is closed", type="note", metadata={"page": 3})
+    harbour = agent.call("memory_write", content="The harbour is closed", type="note", metadata={"page": 3})
+    agent.call("memory_link", from_id=tea, to_id=harbour["id"])
 
     def planted(statement: str) -> None:
         if settings.database_url:
@@ -101,7 +102,9 @@ _NOTE = "(SELECT item FROM memory_items WHERE type = 'note')"
         ("UPDATE search_totals SET audience = audience + 100", "index", "2 audiences whose totals"),
         ("UPDATE embedding_spaces SET dimension = 9", "file", "3 vectors are not as long"),
         ("DELETE FROM embedding_spaces", "vectors", "3 vectors of an embedding space"),
-        ("DELETE FROM memory_history_salts", "history", "3 events without their salt"),
+        ("DELETE FROM memory_history_salts", "history", "4 events without their salt"),
+        ("UPDATE memory_relationships SET opened_by = 99", "rows", "1 edges whose opening"),
+        ("UPDATE memory_relationships SET closed_by = 1", "rows", "1 edges that are closed"),
         ("DROP INDEX memory_items_content_hash", "file", "the index is missing: memory_items_content_hash"),
         ("DROP TABLE memory_tombstones", "schema", "the table is missing: memory_tombstones"),
         ("DROP TABLE jobs", "schema", "the table is missing: jobs"),

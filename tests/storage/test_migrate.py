@@ -21,7 +21,7 @@ from m3_memory.storage.database import Database
 from m3_memory.storage.sql import sql
 from tests.storage.holder import ROOT, holder
 from tests.storage.rows import remember, remembered
-from tests.storage.schemas import LATER, later, opened, shipped
+from tests.storage.schemas import LATER, SHIPPED, later, opened, shipped
 from tests.stores import PostgresStores, SqliteStores, Stores
 
 
@@ -72,7 +72,7 @@ def test_an_older_store_is_brought_up_to_date_with_all_it_holds(stores: Stores, 
     database.close()
     migrated = opened(location, clock, later(stores.engine))
     assert migrated.migrated == ("later",)
-    assert _version(migrated) == (4, 4)
+    assert _version(migrated) == (SHIPPED + 1, SHIPPED + 1)
     _write(migrated, "after")
     assert _ids(migrated) == ["before", "after"]
     migrated.close()
@@ -88,7 +88,7 @@ def test_a_sqlite_store_is_copied_before_it_is_migrated(
     assert migrated.backup_path is not None
     assert migrated.backup_path.stat().st_mode & 0o077 == 0
     copy = opened(str(migrated.backup_path), clock, shipped("sqlite"))
-    assert _version(copy) == (3, 3)
+    assert _version(copy) == (SHIPPED, SHIPPED)
     assert _ids(copy) == ["before"]
     for each in (database, migrated, copy):
         each.close()
@@ -117,14 +117,14 @@ def test_older_code_that_may_still_open_a_newer_store_works_on_it(stores: Stores
     assert older.migrated == ()
     _write(older, "first")
     assert _ids(older) == ["first"]
-    assert _version(older) == (4, 4)
+    assert _version(older) == (SHIPPED + 1, SHIPPED + 1)
     older.close()
 
 
 @pytest.mark.case("B83")
 def test_a_store_that_is_too_new_is_refused_and_left_alone(stores: Stores, clock: ManualClock) -> None:
     location = stores.fresh()
-    newer = opened(location, clock, later(stores.engine, oldest_code_version=4))
+    newer = opened(location, clock, later(stores.engine, oldest_code_version=SHIPPED + 1))
     _write(newer, "first")
     newer.close()
     folder = Path(location).parent
@@ -135,7 +135,7 @@ def test_a_store_that_is_too_new_is_refused_and_left_alone(stores: Stores, clock
     assert before == (
         {path.name: path.read_bytes() for path in folder.iterdir()} if stores.engine == "sqlite" else {}
     )
-    again = opened(location, clock, later(stores.engine, oldest_code_version=4))
+    again = opened(location, clock, later(stores.engine, oldest_code_version=SHIPPED + 1))
     assert _ids(again) == ["first"]
     again.close()
 
@@ -143,7 +143,7 @@ def test_a_store_that_is_too_new_is_refused_and_left_alone(stores: Stores, clock
 def test_a_copy_that_is_too_new_and_in_another_journal_mode_is_left_alone(
     sqlite_stores: SqliteStores, clock: ManualClock
 ) -> None:
-    newer = opened(sqlite_stores.fresh(), clock, later("sqlite", oldest_code_version=4))
+    newer = opened(sqlite_stores.fresh(), clock, later("sqlite", oldest_code_version=SHIPPED + 1))
     path = Path(sqlite_stores.unmade())
     newer.dialect.copy_to(path)
     newer.close()
@@ -167,11 +167,11 @@ def test_a_migration_that_was_applied_in_another_form_is_noticed(stores: Stores,
 def test_a_migration_that_fails_leaves_the_store_as_it_was(stores: Stores, clock: ManualClock) -> None:
     location = stores.fresh()
     schema = later(stores.engine)
-    broken = replace(LATER, number=5, script="CREATE TABLE memory_items (x WHOLE)")
+    broken = replace(LATER, number=SHIPPED + 2, script="CREATE TABLE memory_items (x WHOLE)")
     with pytest.raises(Exception, match="memory_items"):
         opened(location, clock, replace(schema, migrations=(*schema.migrations, broken)))
     database = open_database(location, clock)
-    assert _version(database) == (3, 3)
+    assert _version(database) == (SHIPPED, SHIPPED)
     _write(database, "first")
     assert _ids(database) == ["first"]
     database.close()
@@ -197,7 +197,7 @@ def test_processes_that_open_a_new_store_at_once_all_find_it_made(stores: Stores
         assert [each.says() for each in started] == ["open"] * 4
     database = open_database(location, clock)
     with database.read("local") as reader:
-        assert reader.row(sql("SELECT count(*), (SELECT count(*) FROM migrations) FROM stores")) == (1, 3)
+        assert reader.row(sql("SELECT count(*), (SELECT count(*) FROM migrations) FROM stores")) == (1, SHIPPED)
     database.close()
 
 
@@ -223,13 +223,13 @@ def test_a_process_killed_while_migrating_leaves_the_old_store_or_the_new_one(
         assert _ids(database) == ["before", "after"]
         database.close()
         migrated = opened(str(path), clock, later("sqlite"))
-        assert _version(migrated) == (4, 4)
+        assert _version(migrated) == (SHIPPED + 1, SHIPPED + 1)
         assert _ids(migrated) == ["before", "after"]
         migrated.close()
         operation += 1 + operation // 3
     assert status == 0
-    assert versions[0] == (3, 3)
-    assert versions[-1] == (4, 4)
+    assert versions[0] == (SHIPPED, SHIPPED)
+    assert versions[-1] == (SHIPPED + 1, SHIPPED + 1)
     sqlite_stores.discard()
 
 
@@ -248,10 +248,10 @@ def test_a_process_killed_while_migrating_postgresql_leaves_the_old_store(
                 assert process.poll() is None
             process.kill()
     _write(database, "after")
-    assert _version(database) == (3, 3)
+    assert _version(database) == (SHIPPED, SHIPPED)
     assert _ids(database) == ["before", "after"]
     migrated = opened(location, clock, later("postgres"))
-    assert _version(migrated) == (4, 4)
+    assert _version(migrated) == (SHIPPED + 1, SHIPPED + 1)
     for each in (database, migrated):
         each.close()
     postgres_stores.discard()

@@ -47,19 +47,29 @@ def remember(store: VectorStore, rng: random.Random, count: int) -> dict[int, by
     return dict(zip(items, vectors, strict=True))
 
 
+History = Callable[[VectorStore, random.Random], dict[int, bytes]]
+
+
 def embed_again(store: VectorStore, rng: random.Random, item: int) -> dict[int, bytes]:
     vector = random_vector(rng)
     store.set_vectors(item, [vector])
     return {item: vector}
 
 
-History = Callable[[VectorStore, random.Random], dict[int, bytes]]
+def embed_some(*items: int) -> History:
+    def embed(store: VectorStore, rng: random.Random) -> dict[int, bytes]:
+        return {item: embed_again(store, rng, item)[item] for item in items}
+
+    return embed
+
+
 HISTORIES: dict[str, tuple[History, History]] = {
     "nothing": (partial(remember, count=50), partial(remember, count=0)),
     "less": (partial(remember, count=50), partial(remember, count=9)),
     "as much": (partial(remember, count=50), partial(remember, count=50)),
     "more": (partial(remember, count=50), partial(remember, count=99)),
     "vectors": (partial(embed_again, item=7), partial(embed_again, item=8)),
+    "vectors of others, then the same": (embed_some(7, 9), embed_some(8, 9)),
 }
 
 

@@ -318,6 +318,16 @@ def test_a_terminal_is_sent_text_and_json_only_when_asked(m3: CommandLine, writt
     assert m3.on_terminal("config")[1].startswith("setting")
 
 
+def test_a_person_reads_what_came_of_each_item(m3: CommandLine) -> None:
+    said = {"content": CONTENT, "type": "fact"}
+    code, text = m3.on_terminal("memory", "write_bulk", "--items", json.dumps([said, said, {"type": "fact"}]))
+    assert code == 0
+    headline, first, second, third = text.splitlines()
+    assert headline == "Created 1, duplicates 1, failed 1"
+    assert first.removeprefix("1. created ") == second.removeprefix("2. duplicate ")
+    assert third == "3. invalid_argument: content is missing"
+
+
 def test_a_person_reads_a_hit_in_three_lines_and_only_what_there_is(m3: CommandLine) -> None:
     long = "release " * 40
     made = m3.run("memory", "write", f"{long}\nend", "--type", "note", "--valid-from", "2026-01-15").answer

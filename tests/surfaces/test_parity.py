@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jsonschema
 import pytest
@@ -19,25 +20,16 @@ from m3_memory.generated import load_catalog
 from m3_memory.launch import Launch
 from m3_memory.surfaces.session import Session
 from m3_memory.toolbox import CATALOG
+from tests.surfaces.bulk_steps import BULK, letter
 from tests.surfaces.doors import AGENT, PLACE, Answer, Door, opened, server
 from tests.surfaces.mcp_wire import LEGACY, modern, request
+from tests.surfaces.moving_steps import MOVING
+from tests.surfaces.relation_steps import RELATIONS
+from tests.surfaces.retrieval_steps import RETRIEVAL
+from tests.surfaces.steps import NOWHERE, Step
 
 DOORS = ("mcp", "mcp-modern", "m3_call", "m3 call", "m3 verb")
-NOWHERE = "00000000-0000-7000-8000-000000000000"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-
-
-class Step(NamedTuple):
-    """One call of the story. `code` is the error it must come to, "" for success; `$name` in arguments is
-    the id that the step of that name made. `verb` says whether a shell can write the arguments.
-    """
-
-    tool: str
-    arguments: Mapping[str, Any]
-    code: str = ""
-    name: str = ""
-    verb: bool = True
-
 
 FACT = {"content": "Releases are cut from the branch stable", "type": "fact"}
 STORY: tuple[Step, ...] = (
@@ -76,6 +68,10 @@ STORY: tuple[Step, ...] = (
     Step("memory_history", {"memory_id": "$newer"}),
     Step("memory_history", {"memory_id": "$fact", "limit": 2}),
     Step("memory_history", {"memory_id": NOWHERE}, "not_found"),
+    *RELATIONS,
+    *RETRIEVAL,
+    *BULK,
+    *MOVING,
     Step("tools_list_domains", {}),
     Step("tools_list_domains", {"domain": "memory"}, "invalid_argument", verb=False),
     Step("tools_load_domain", {"domain": "admin"}),
@@ -98,9 +94,15 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _MARKER = re.compile(r"(\[secret:[a-z-]+:)[0-9a-f]+\]")
 
 
+COUNTED_LATE = ("use_count", "last_used_at")
+
+
 @dataclass
 class Mask:
-    """Gives ids the number of their first appearance, hides times, surfaces and keyed digests."""
+    """Gives ids the number of their first appearance, hides times, surfaces and keyed digests.
+
+    Use counts are left out: each process writes its own a little later.
+    """
 
     seen: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -110,6 +112,7 @@ class Mask:
                 return {
                     key: "SURFACE" if key == "surface" else self.masked(item)
                     for key, item in value.items()  # pyright: ignore[reportUnknownVariableType]
+                    if key not in COUNTED_LATE
                 }
             case list():
                 return [self.masked(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
@@ -133,6 +136,7 @@ class Direct:
     name = "dispatch"
 
     def __init__(self, app: App) -> None:
+        self.home = app.settings.home
         self._session = Session(Launch(agent=AGENT, project=PLACE[1]), app)
 
     def ask(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
@@ -143,7 +147,8 @@ class Direct:
 
 def told(door: Door) -> Iterator[tuple[Step, Answer]]:
     """The answers of a door to the story; a step it has no words for is passed over."""
-    made: dict[str, str] = {}
+    home = door.home if isinstance(door, Direct) else Path(os.environ["M3_HOME"])
+    made = {"letter": letter(home)}
     for step in STORY:
         if door.name == "m3 verb" and not step.verb:
             continue

@@ -56,6 +56,7 @@ def caller(app: App, launch: Launch, name: str = "") -> Caller:
         ("${AGENT}", "claude-code", "claude-code"),
         ("", "Worker", "client-worker"),
         ("", "cli", "client-cli"),
+        ("", "Operator", "client-operator"),
         ("", "x" + "\u0f73" * 500_000, "x"),
     ],
 )
@@ -71,9 +72,10 @@ def test_an_agent_left_unexpanded_is_said(started: Callable[..., App]) -> None:
     assert "${AGENT}" in notices[0]
 
 
-def test_the_name_of_our_own_worker_is_no_agents(started: Callable[..., App]) -> None:
-    with pytest.raises(InvalidArgument, match="--agent worker"):
-        started().caller_for(Launch(agent=" Worker"))
+@pytest.mark.parametrize("ours", ["worker", "operator"])
+def test_a_name_of_our_own_is_no_agents(started: Callable[..., App], ours: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"--agent {ours}"):
+        started().caller_for(Launch(agent=f" {ours.title()}"))
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,21 @@ from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.kernel.limits import JsonValue
 from m3_memory.storage.database import Reader, Store, Writer
+from m3_memory.storage.dialect import Dialect
 
 
 class Book:
     """A store that keeps only the names of the users who wrote, in order."""
 
+    notices: tuple[str, ...] = ()
+
     def __init__(self) -> None:
         self.writers: list[str] = []
         self.asked = 0
+
+    @property
+    def dialect(self) -> Dialect:
+        return cast(Dialect, self)
 
     @contextmanager
     def read(self, user_id: str, seconds_left: Callable[[], float] = lambda: 30.0) -> Generator[Reader]:
@@ -153,7 +160,7 @@ class Desk:
         self.catalog = catalog
         self.book = Book()
         self.context = Context(
-            caller=Caller("ann", "tester", "c1", **caller),
+            started_as=Caller("ann", "tester", "c1", **caller),
             database=cast(Store, self.book),
             embedder=cast(EmbedderSource, None),
             clock=ManualClock(),

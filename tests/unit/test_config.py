@@ -140,6 +140,94 @@ def test_a_wrong_address_is_not_repeated_in_the_message(home: Path) -> None:
     assert "hunter2" not in raised.value.message + raised.value.hint
 
 
+ENDPOINT = 'embedder = "endpoint"\nembedder_model = "bge-m3"\n'
+
+
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [
+        ("http://localhost:11434", "http://localhost:11434/v1/embeddings"),
+        ("http://localhost:11434/v1/", "http://localhost:11434/v1/embeddings"),
+        ("http://127.0.0.2:1234/v1/embeddings", "http://127.0.0.2:1234/v1/embeddings"),
+        ("https://[::1]/openai", "https://[::1]:443/openai/embeddings"),
+    ],
+)
+def test_an_endpoint_on_this_machine_is_asked_where_the_settings_say(
+    home: Path, url: str, asked: str
+) -> None:
+    address = load_settings(written(home, f'{ENDPOINT}embedder_url = "{url}"')).embedder_address
+    assert (address.shown, address.is_loopback) == (asked, True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example.com/v1",
+        "http://192.168.1.5:11434/v1",
+        "http://0.0.0.0:11434/v1",
+        "http://localhost.example.com/v1",
+        "http://127.0.0.1.example.com/v1",
+        "http://127.1/v1",
+        "http://2130706433/v1",
+        "http://0x7f000001/v1",
+        "http://[::ffff:192.168.1.5]/v1",
+    ],
+)
+def test_no_other_machine_gets_texts_unless_it_is_named_once_more(home: Path, url: str) -> None:
+    setting = f'{ENDPOINT}embedder_url = "{url}"\n'
+    assert "is not this machine" in refusal(written(home, setting))
+    assert refusal(written(home, setting + 'embedder_remote_host = "other.example.com"'))
+    host = url.partition("//")[2].partition("/")[0].removesuffix(":11434").strip("[]")
+    found = load_settings(written(home, f'{setting}embedder_remote_host = "{host}"')).embedder_address
+    assert (found.host, found.is_loopback) == (host, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'embedder = "endpoint"\nembedder_url = "http://localhost:11434"',
+        'embedder = "endpoint"\nembedder_model = "bge-m3"',
+        f'{ENDPOINT}embedder_url = "http://ann:hunter2@localhost/v1"',
+        f'{ENDPOINT}embedder_url = "http://localhost/v1?key=hunter2"',
+        f'{ENDPOINT}embedder_url = "http://localhost:hunter2/v1"',
+        f'{ENDPOINT}embedder_url = "http:///v1"',
+        f'{ENDPOINT}embedder_url = "httpx://localhost/v1"',
+        f'{ENDPOINT}embedder_url = "http://localhost/v1 hunter2"',
+        'embedder = "folder"',
+        'embedder = "folder"\nembedder_folder = "models"',
+        'embedder_api_key = "hunter2"',
+    ],
+)
+def test_settings_that_name_no_model_to_ask_are_refused(home: Path, text: str) -> None:
+    assert "hunter2" not in refusal(written(home, text))
+
+
+def test_a_key_is_taken_from_the_environment_and_never_shown(home: Path) -> None:
+    given = written(home, f'{ENDPOINT}embedder_url = "http://localhost:11434"')
+    given |= {"M3_EMBEDDER_API_KEY": "sk-hunter2"}
+    found = load_settings(given)
+    assert found.embedder_api_key == "sk-hunter2"
+    assert "hunter2" not in repr(found)
+    assert {row.name: row.value for row in show_settings(given)}["embedder_api_key"] == "***"
+    assert "hunter2" not in refusal(environment(home, M3_EMBEDDER_API_KEY="hunter2\r\nX: y"))
+    assert "hunter2" not in refusal(environment(home, M3_EMBEDDER_API_KEY="hunter2é"))
+
+
+def test_a_key_travels_to_another_machine_by_https_alone(home: Path) -> None:
+    key = {"M3_EMBEDDER_API_KEY": "sk-hunter2"}
+    elsewhere = f'{ENDPOINT}embedder_remote_host = "gpu.lan"\nembedder_url = '
+    assert "unencrypted" in refusal(written(home, elsewhere + '"http://gpu.lan:8000/v1"') | key)
+    assert load_settings(written(home, elsewhere + '"https://gpu.lan:8000/v1"') | key)
+    assert load_settings(written(home, elsewhere + '"http://gpu.lan:8000/v1"'))
+
+
+def test_prefixes_keep_their_spaces_and_lines(home: Path) -> None:
+    text = 'embedder_query_prefix = "Instruct: find\\nQuery: "\nembedder_document_prefix = "passage: "'
+    found = load_settings(written(home, text))
+    assert found.embedder_query_prefix == "Instruct: find\nQuery: "
+    assert found.embedder_document_prefix == "passage: "
+
+
 @pytest.mark.parametrize(
     ("url", "shown"),
     [

@@ -12,7 +12,8 @@ from threading import Event
 
 import pytest
 
-from m3_memory.errors import InvalidArgument
+from m3_memory.config import Settings
+from m3_memory.errors import EmbedderUnavailable
 from m3_memory.inference.embedder import Embedder, EmbedderState
 from m3_memory.inference.hashing import HashingEmbedder
 from m3_memory.inference.minilm.model import FOLDER, MiniLm
@@ -88,6 +89,40 @@ def test_a_failed_load_is_remembered_with_its_reason_and_not_tried_again() -> No
     assert tries == [1]
 
 
+def test_a_load_that_failed_is_tried_again_once_its_pause_is_over() -> None:
+    now = [0.0]
+    outcomes: list[Exception | Embedder] = [OSError("not yet"), HashingEmbedder()]
+
+    def load() -> Embedder:
+        match outcomes.pop(0):
+            case Exception() as error:
+                raise error
+            case model:
+                return model
+
+    source = LazyEmbedder(load, 15.0, lambda: now[0])
+    assert source.get(LONG_SECONDS) is None
+    now[0] = 14.9
+    assert source.get(LONG_SECONDS) is None
+    assert "not yet" in source.reason
+    now[0] = 15.0
+    assert source.get(LONG_SECONDS) is not None
+    assert (source.state, source.reason) == (EmbedderState.READY, "")
+
+
+def test_a_model_that_was_lost_is_not_given_out_until_it_was_loaded_again() -> None:
+    now = [0.0]
+    source = LazyEmbedder(HashingEmbedder, 15.0, lambda: now[0])
+    first = source.get(LONG_SECONDS)
+    source.lose(EmbedderUnavailable("the server is gone", "start it"))
+    assert source.get(LONG_SECONDS) is None
+    assert (source.state, source.reason) == (EmbedderState.FAILED, "the server is gone; start it")
+    now[0] = 15.0
+    again = source.get(LONG_SECONDS)
+    assert again is not None
+    assert again is not first
+
+
 def flip_a_byte(folder: Path) -> None:
     with (folder / "model.onnx").open("r+b") as file:
         file.seek(5_000_000)
@@ -135,26 +170,26 @@ def test_without_onnxruntime_the_reason_says_that_search_goes_by_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    source = open_embedder("minilm")
+    source = open_embedder(Settings(Path("unused")))
     assert source.get(LONG_SECONDS) is None
     assert source.reason == "onnxruntime has no wheel here; searching by words only"
 
 
 def test_the_settings_name_the_model() -> None:
-    assert isinstance(open_embedder("minilm").get(LONG_SECONDS), MiniLm)
-    assert isinstance(open_embedder("hashing").get(LONG_SECONDS), HashingEmbedder)
-    off = open_embedder("off")
+    home = Path("unused")
+    assert isinstance(open_embedder(Settings(home, embedder="minilm")).get(LONG_SECONDS), MiniLm)
+    assert isinstance(open_embedder(Settings(home, embedder="hashing")).get(LONG_SECONDS), HashingEmbedder)
+    off = open_embedder(Settings(home, embedder="off"))
     assert off.get() is None
     assert (off.state, off.reason) == (EmbedderState.OFF, "switched off by the settings")
-    with pytest.raises(InvalidArgument, match="'bert'"):
-        open_embedder("bert")
 
 
 def test_opening_imports_no_numpy_and_loading_prints_nothing() -> None:
     done = python(
         "import sys\n"
         "from m3_memory.inference.source import open_embedder\n"
-        "source = open_embedder('minilm')\n"
+        "from m3_memory.config import load_settings\n"
+        "source = open_embedder(load_settings())\n"
         "assert not {'numpy', 'onnxruntime'} & set(sys.modules), 'imported early'\n"
         f"assert source.get({LONG_SECONDS}).embed(['hello'])\n"
         "assert {'numpy', 'onnxruntime'} <= set(sys.modules)\n"
@@ -165,7 +200,8 @@ def test_opening_imports_no_numpy_and_loading_prints_nothing() -> None:
 def test_a_process_that_ends_while_the_model_loads_ends_cleanly() -> None:
     done = python(
         "from m3_memory.inference.source import open_embedder\n"
-        "assert open_embedder('minilm').get(0.0) is None\n"
+        "from m3_memory.config import load_settings\n"
+        "assert open_embedder(load_settings()).get(0.0) is None\n"
         "print('ended')\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")

@@ -34,10 +34,10 @@ def test_the_launch_goes_before_the_host_the_host_before_the_client_and_the_fold
         Path(path).mkdir()
     host = HostEnvironment(hosted, "CLAUDE_PROJECT_DIR")
     roots = (Path(rooted).as_uri(),)
-    assert find_place(named, host, roots, here) == Place(named, "--project")
-    assert find_place("", host, roots, here) == Place(hosted, "CLAUDE_PROJECT_DIR")
-    assert find_place("", NOWHERE, roots, here) == Place(rooted, "the client's root")
-    assert find_place("", NOWHERE, (), here) == Place(here, "the working directory")
+    assert find_place(named, host, roots, here) == Place(named, "--project", folder=named)
+    assert find_place("", host, roots, here) == Place(hosted, "CLAUDE_PROJECT_DIR", folder=hosted)
+    assert find_place("", NOWHERE, roots, here) == Place(rooted, "the client's root", folder=rooted)
+    assert find_place("", NOWHERE, (), here) == Place(here, "the working directory", folder=here)
 
 
 def test_without_anything_else_the_process_stands_where_it_was_started(
@@ -122,7 +122,8 @@ def test_home_is_no_project_and_its_folders_are_their_own(folder: Path) -> None:
     at_home = find_place("~", host)
     assert at_home.project == ""
     assert "home" in at_home.notices[-1]
-    assert find_place("~/atlas", host) == Place(str(folder / "atlas"), "--project")
+    atlas = str(folder / "atlas")
+    assert find_place("~/atlas", host) == Place(atlas, "--project", folder=atlas)
 
 
 def test_a_worktree_of_what_is_kept_in_home_is_its_own_folder(folder: Path) -> None:

@@ -5,8 +5,19 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+__version__: str
+
 class GraphOptimizationLevel(Enum):
     ORT_DISABLE_ALL = 0
+    ORT_ENABLE_ALL = 99
+
+class NodeArg:
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def shape(self) -> Sequence[int | str | None]: ...
 
 class SessionOptions:
     log_severity_level: int
@@ -19,6 +30,8 @@ class InferenceSession:
     def __init__(
         self, path_or_bytes: str | bytes, sess_options: SessionOptions, *, providers: Sequence[str]
     ) -> None: ...
+    def get_inputs(self) -> Sequence[NodeArg]: ...
+    def get_outputs(self) -> Sequence[NodeArg]: ...
     def run(self, output_names: Sequence[str], input_feed: Mapping[str, NDArray[Any]]) -> list[Any]: ...
 
 def disable_telemetry_events() -> None: ...

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol, cast, runtime_checkable
 
 from m3_memory.catalog.answers import compact, plain
-from m3_memory.catalog.conversion import convert, convert_arguments, shown
+from m3_memory.catalog.conversion import convert, convert_arguments
 from m3_memory.catalog.registry import Catalog
 from m3_memory.catalog.schema import Compat, shape_of
 from m3_memory.catalog.tool import Effect, Parameter, Tool
 from m3_memory.context import Context
-from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, NotDispatchable, UnknownStore
+from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, NotDispatchable
 
 COMMON_PARAMETERS = tuple(
     Parameter(name, shape_of(hint), required=False, compat=True)
@@ -21,7 +21,9 @@ COMMON_PARAMETERS = tuple(
         "timeout": Annotated[
             float, Compat("seconds the call may take, if less than the setting allows", minimum=0.001)
         ],
-        "store": Annotated[str, Compat("the store to use; only main exists, which an empty text names too")],
+        "store": Annotated[
+            str, Compat("the store to use, by the name it is declared under; main if none is")
+        ],
         "database": Annotated[str, Compat("refused: no call chooses a database")],
     }.items()
 )
@@ -53,8 +55,9 @@ def dispatch(catalog: Catalog, context: Context, name: str, arguments: Mapping[s
 
     Arguments are converted without loss or refused by name. A reading tool gets a context that can't write;
     an operating one needs an operator. `text` is the result's headline, if it has one, and then the same
-    facts as `structured`, as compact JSON. An unexpected exception becomes the code `internal`; its traceback
-    goes to the log and nowhere else.
+    facts as `structured`, as compact JSON. What there is to say of how the caller was found and where it
+    stands is in `notices` of the process's first answer, whatever the tool. An unexpected exception becomes
+    the code `internal`; its traceback goes to the log and nowhere else.
     """
     try:
         return _outcome(catalog, context, name, arguments)
@@ -97,7 +100,7 @@ def _outcome(catalog: Catalog, context: Context, name: str, arguments: Mapping[s
         permitted, values = _prepared(context, tool, arguments)
         bound = replace(permitted, tools=_BoundTools(catalog, permitted))
         result = tool.function(bound, **values)
-        structured = _plain_object(result)
+        structured = _with_news(_plain_object(result), bound)
         headline = f"{result.headline()}\n" if isinstance(result, _WithHeadline) else ""
         return Outcome(structured, headline + compact(structured))
     except M3Error:
@@ -107,29 +110,40 @@ def _outcome(catalog: Catalog, context: Context, name: str, arguments: Mapping[s
         raise M3Error(f"{name} failed unexpectedly", "the details are in the log on stderr") from None
 
 
+def _with_news(structured: dict[str, Any], context: Context) -> dict[str, Any]:
+    """The answer, and in `notices` what no answer of this process has said yet, its own warnings included."""
+    news = context.news()
+    lists = [structured.get(name) for name in ("warnings", "degraded")] if news else []
+    within = [text for listed in lists if isinstance(listed, list) for text in cast("list[object]", listed)]
+    unsaid = [notice for notice in news if notice not in context.said and notice not in within]
+    context.said.update(news)
+    return structured | {"notices": unsaid} if unsaid else structured
+
+
 def _prepared(
     context: Context, tool: Tool, arguments: Mapping[str, object]
 ) -> tuple[Context, dict[str, object]]:
     """The context the tool may have, and its converted arguments: all that is checked before a call."""
-    if tool.effect is Effect.OPERATE and not context.caller.is_operator:
+    if tool.effect is Effect.OPERATE and not context.started_as.is_operator:
         raise NeedsOperator(f"{tool.name} is an operator's", "ask the operator to do it")
     common = {
         parameter.name: convert(parameter, arguments.get(parameter.name)) for parameter in COMMON_PARAMETERS
     }
     own = {name: value for name, value in arguments.items() if name not in common}
-    _check_store(common)
+    there = _at_store(context, common)
     values = convert_arguments(tool.name, tool.parameters, own)
-    timed = replace(context, deadline=_deadline(context, common["timeout"]))
+    timed = replace(there, deadline=_deadline(context, common["timeout"]))
     return (timed.reading() if tool.effect is Effect.READ else timed), values
 
 
-def _check_store(common: Mapping[str, object]) -> None:
+def _at_store(context: Context, common: Mapping[str, object]) -> Context:
+    """The context at the store that is named, or where it is: in a nested call, at the outer one's."""
     if common["database"]:
         raise InvalidArgument(
             "no call chooses a database", "leave database out; store names a declared store"
         )
-    if common["store"] not in (None, "", "main"):
-        raise UnknownStore(f"there is no store {shown(common['store'])}", "leave store out, or give main")
+    store = common["store"]
+    return context.at(store) if isinstance(store, str) and store else context
 
 
 def _deadline(context: Context, timeout: object) -> float:

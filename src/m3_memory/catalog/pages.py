@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from m3_memory import errors
-from m3_memory.config import FILE_NAME, SETTINGS, Setting
+from m3_memory.config import FILE_NAME, SETTINGS
+from m3_memory.setting import Setting
 
 _IN_TREE = re.compile(r"[├└]── (\w+) +(\S.*)")
 
@@ -20,6 +21,12 @@ project sets anything. `m3 config` shows what is in force and where each value c
 
 | Setting | Value | Default | Variable | Meaning |
 |---|---|---|---|---|"""
+
+_STORES = """
+
+Tables `[stores.NAME]` declare further stores, with the keys `path` or `database_url`, `read_only` and
+`description`: [Several stores](../stores.md).
+"""
 
 _ERRORS = """\
 # Errors
@@ -35,7 +42,7 @@ the last column. Codes are stable; messages and hints are for reading, and chang
 
 def settings_page() -> str:
     """The reference of all settings, as Markdown."""
-    return "\n".join([_SETTINGS, *map(_setting, SETTINGS)]) + "\n"
+    return "\n".join([_SETTINGS, *map(_setting, SETTINGS)]) + _STORES
 
 
 def errors_page() -> str:

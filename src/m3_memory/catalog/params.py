@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from m3_memory.catalog.schema import Compat, Param
-from m3_memory.errors import InvalidContent, InvalidId, InvalidMetadata, InvalidTime
+from m3_memory.errors import InvalidArgument, InvalidContent, InvalidId, InvalidMetadata, InvalidTime
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.ids import parse_full, parse_prefix
 from m3_memory.kernel.interval import ACCEPTED_FORMS, parse_moment, parse_time
 from m3_memory.kernel.limits import checked_metadata
-from m3_memory.kernel.vocabulary import AUTO_TYPE, CLEAR, MEMORY_TYPES
+from m3_memory.kernel.vocabulary import AUTO_TYPE, CLEAR, EDGE_TYPES, MEMORY_TYPES
 
 __all__ = [
     "Compat",
@@ -33,18 +33,31 @@ __all__ = [
     "Metadata",
     "Param",
     "Query",
+    "RelationshipType",
     "SearchMode",
     "Switch",
     "Timestamp",
     "TimestampOrClear",
     "TimestampOrOpen",
     "Title",
+    "TrustState",
     "TypeFilter",
+    "TypesFilter",
 ]
 
 
 def _time_or_clear(text: str) -> str:
     return text if text == CLEAR else parse_time(text)
+
+
+def _types(text: str) -> str:
+    """Types with commas between them, each once. Raises InvalidArgument for one that is none."""
+    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    if unknown := [name for name in names if name not in MEMORY_TYPES]:
+        raise InvalidArgument(
+            f"{unknown[0][:60]!r} is no type of memory", f"the types are {', '.join(MEMORY_TYPES)}"
+        )
+    return ",".join(names)
 
 
 Query = Annotated[str, Param("what to look for", visible_text=True)]
@@ -103,6 +116,17 @@ MemoryType = Annotated[
 ]
 
 TypeFilter = Annotated[str, Param("only this type", choices=MEMORY_TYPES, hidden_choices=True)]
+
+RelationshipType = Annotated[
+    str, Param("related, supports, contradicts, references …", choices=EDGE_TYPES, hidden_choices=True)
+]
+
+TypesFilter = Annotated[
+    str, Param("only of these types, with commas", expected="types with commas between them", parse=_types)
+]
+"""The tool is given them as a list with commas and nothing else between."""
+
+TrustState = Annotated[str, Param("trust state", choices=("accepted", "verified", "candidate"))]
 
 Importance = Annotated[float, Param("0 to 1", minimum=0, maximum=1, absent=("-1", "-1.0"))]
 """-1, which old clients send to leave or inherit it, is absence: the tool's default is None there."""

@@ -30,7 +30,8 @@ and, the three tools about tools apart, through `m3_call`.
 
 Null stands for an argument left out. Numbers, booleans, objects and lists may come as text that loses nothing
 (`"8"`, `8.0`, `"true"`, `"[1, 2]"`). An unknown argument, a missing one, or one of another type is refused by
-name, and nothing is done. A failed call answers `{code, message, hint}`.
+name, and nothing is done. A failed call answers `{code, message, hint}`. The first answer of a process may
+hold `notices` too: how the caller was found, what is new about its place or about the operator's passphrase.
 
 Every tool also accepts:
 """
@@ -104,7 +105,7 @@ def _section(tool: Tool, notes: dict[str, int]) -> Iterator[str]:
         yield "\nArguments:\n"
         yield from _table(tool.advertised, notes)
     if compat := [parameter for parameter in tool.parameters if parameter.compat]:
-        yield "\nAccepted for older clients:\n"
+        yield "\nAccepted too, and in no schema, for older clients and for programs:\n"
         yield from _table(compat, notes)
     yield f"\nAnswers `{_shown(tool.result)}`.\n"
     yield f"Example: `m3 call {tool.name} '{json.dumps(tool.example, ensure_ascii=False)}'`"

@@ -80,5 +80,8 @@ class Catalog:
 
 
 def catalog_of(*slices: Iterable[Tool]) -> Catalog:
-    """A catalog of the slices' tools, in the order given."""
-    return Catalog(tuple(tool for tools in slices for tool in tools))
+    """A catalog of the slices' tools: the essential ones first, for clients that take only so many, each in
+    the order given.
+    """
+    given = [tool for tools in slices for tool in tools]
+    return Catalog(tuple(sorted(given, key=lambda tool: not tool.essential)))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from m3_memory.kernel.fingerprint import Fingerprint
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """Names an embedding space: vectors of different fingerprints are never compared."""
+class Prefixes(NamedTuple):
+    """What some models want to read before a question, and before a text that is to be found."""
 
-    name: str
-    weights_digest: str
-    dimension: int
-    text_rules: str
+    query: str = ""
+    document: str = ""
 
 
 class Embedder(Protocol):
-    """A loaded model. Safe to call from several threads."""
+    """A loaded model. Safe to call from several threads.
+
+    A model on a server may not answer within `seconds`, or at all: `embed` and `embed_query` then raise
+    EmbedderUnavailable. One that runs in this process takes the time it takes.
+    """
 
     @property
     def fingerprint(self) -> Fingerprint: ...
@@ -28,8 +31,12 @@ class Embedder(Protocol):
         """The text as overlapping pieces that each fit the model whole; at least one."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """One unit-length vector per text: `dimension` little-endian float16 values."""
+    def embed(self, texts: Sequence[str], seconds: float = math.inf) -> list[bytes]:
+        """One unit-length vector per text to be found: `dimension` little-endian float16 values."""
+        ...
+
+    def embed_query(self, text: str, seconds: float = math.inf) -> bytes:
+        """The vector of a question, to be compared with those of texts."""
         ...
 
 

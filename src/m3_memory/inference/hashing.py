@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Sequence
-from math import sqrt
 from zlib import crc32
 
-from m3_memory.inference.embedder import Fingerprint
+from m3_memory.inference.windows import windows
+from m3_memory.inference.wordpiece import Word
+from m3_memory.kernel.fingerprint import Fingerprint
 
 DIMENSION = 256
 WINDOW_WORDS = 200
@@ -29,16 +31,16 @@ class HashingEmbedder:
     fingerprint = Fingerprint("hashing", "crc32", DIMENSION, "words-200-40")
 
     def windows(self, text: str) -> list[str]:
-        words = list(_WORD.finditer(text))
-        if len(words) <= WINDOW_WORDS:
-            return [text]
-        firsts = range(0, len(words) - OVERLAP_WORDS, WINDOW_WORDS - OVERLAP_WORDS)
-        starts = [0, *(words[first].start() for first in firsts[1:])]
-        ends = [*(words[first + WINDOW_WORDS].start() for first in firsts[:-1]), len(text)]
-        return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+        words = [Word(match.start(), match.end(), (0,)) for match in _WORD.finditer(text)]
+        return windows(text, words, WINDOW_WORDS, OVERLAP_WORDS)
 
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
+    def embed(self, texts: Sequence[str], seconds: float = math.inf) -> list[bytes]:
+        del seconds
         return [_vector(text) for text in texts]
+
+    def embed_query(self, text: str, seconds: float = math.inf) -> bytes:
+        del seconds
+        return _vector(text)
 
 
 def _vector(text: str) -> bytes:
@@ -48,5 +50,5 @@ def _vector(text: str) -> bytes:
         sums[digest % DIMENSION] += 1 if digest & 0x8000_0000 else -1
     if not any(sums):
         sums[0] = 1  # no words, or words that cancel: still a unit vector
-    length = sqrt(sum(value * value for value in sums))
+    length = math.sqrt(sum(value * value for value in sums))
     return struct.pack(f"<{DIMENSION}e", *(value / length for value in sums))

@@ -6,14 +6,18 @@ Nothing is imported here that a start of the server has to wait for.
 from __future__ import annotations
 
 import atexit
+import math
+import time
 from collections.abc import Callable
 from threading import TIMEOUT_MAX, Event, Lock, Thread
 
-from m3_memory.errors import InvalidArgument, M3Error
+from m3_memory.config import Settings
+from m3_memory.errors import M3Error
 from m3_memory.inference.embedder import Embedder, EmbedderSource, EmbedderState
 
-NAMES = ("minilm", "hashing", "off")
 EXIT_WAIT_SECONDS = 5.0
+ENDPOINT_RETRY_SECONDS = 15.0
+"""An endpoint that failed is left alone for so long: no call waits for what was not there a moment ago."""
 
 
 class NoEmbedder:
@@ -30,13 +34,22 @@ class NoEmbedder:
 
 
 class LazyEmbedder:
-    """Runs `load` once, in a thread of its own, when the model is first asked for.
+    """Runs `load` in a thread of its own when the model is first asked for. Nothing here raises.
 
-    A load that fails is not tried again: `state` says failed and `reason` why. Nothing here raises.
+    A load that fails, or a model that is lost later, is not tried again before `retry_seconds` are over, by
+    default never: meanwhile `state` says failed and `reason` why.
     """
 
-    def __init__(self, load: Callable[[], Embedder]) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Embedder],
+        retry_seconds: float = math.inf,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._load = load
+        self._retry_seconds = retry_seconds
+        self._monotonic = monotonic
+        self._retry_at = math.inf
         self._lock = Lock()
         self._finished = Event()
         self._state = EmbedderState.IDLE
@@ -53,11 +66,19 @@ class LazyEmbedder:
 
     def get(self, wait_seconds: float = 1.5) -> Embedder | None:
         with self._lock:
-            if self._state is EmbedderState.IDLE:
-                self._state = EmbedderState.LOADING
+            again = self._state is EmbedderState.FAILED and self._monotonic() >= self._retry_at
+            if again or self._state is EmbedderState.IDLE:
+                self._state, self._reason, self._finished = EmbedderState.LOADING, "", Event()
                 self._start()
-        self._finished.wait(min(max(wait_seconds, 0.0), TIMEOUT_MAX))
+            finished = self._finished
+        finished.wait(min(max(wait_seconds, 0.0), TIMEOUT_MAX))
         return self._embedder
+
+    def lose(self, error: Exception) -> None:
+        """Says that the model, there until now, can't be used any more, and why."""
+        with self._lock:
+            if self._state is EmbedderState.READY:
+                self._fail(error)
 
     def _start(self) -> None:
         thread = Thread(target=self._run, name="m3-embedder", daemon=True)
@@ -66,8 +87,10 @@ class LazyEmbedder:
         except RuntimeError as error:  # no more threads, or the process is ending
             self._fail(error)
         else:
-            # A daemon thread that the interpreter's end meets inside native code can abort the process.
-            atexit.register(thread.join, EXIT_WAIT_SECONDS)
+            # The interpreter's end, if it meets a thread inside native code, can abort the process. One that
+            # waits for an endpoint runs none.
+            if math.isinf(self._retry_seconds):
+                atexit.register(thread.join, EXIT_WAIT_SECONDS)
 
     def _run(self) -> None:
         try:
@@ -79,7 +102,9 @@ class LazyEmbedder:
             self._finished.set()
 
     def _fail(self, error: Exception) -> None:
+        self._embedder = None
         self._reason = _sentence(error)
+        self._retry_at = self._monotonic() + self._retry_seconds
         self._state = EmbedderState.FAILED
         self._finished.set()
 
@@ -90,29 +115,30 @@ def _sentence(error: Exception) -> str:
     return f"the model could not be loaded: {type(error).__name__}: {error}"
 
 
-def open_embedder(name: str, threads: int = 2) -> EmbedderSource:
-    """The source that the setting `name` names: `minilm`, `hashing` or `off`. Loads nothing yet.
+def open_embedder(settings: Settings) -> EmbedderSource:
+    """The source that the settings name. Loads nothing yet."""
+    if settings.embedder == "off":
+        return NoEmbedder()
+    retry_seconds = ENDPOINT_RETRY_SECONDS if settings.embedder == "endpoint" else math.inf
+    source = LazyEmbedder(lambda: _load(settings, source.lose), retry_seconds)
+    return source
 
-    `threads` (1 or more) is the number of processor threads the model may use.
-    """
-    match name:
-        case "minilm":
-            return LazyEmbedder(lambda: _minilm(threads))
+
+def _load(settings: Settings, lost: Callable[[Exception], None]) -> Embedder:
+    match settings.embedder:
+        case "endpoint":
+            from m3_memory.inference.endpoint import Endpoint
+
+            return Endpoint(settings, lost)
+        case "folder":
+            from m3_memory.inference.folder import open_folder
+
+            return open_folder(settings)
         case "hashing":
-            return LazyEmbedder(_hashing)
-        case "off":
-            return NoEmbedder()
+            from m3_memory.inference.hashing import HashingEmbedder
+
+            return HashingEmbedder()
         case _:
-            raise InvalidArgument(f"no embedder is named {name!r}", f"one of: {', '.join(NAMES)}")
+            from m3_memory.inference.minilm.model import MiniLm
 
-
-def _minilm(threads: int) -> Embedder:
-    from m3_memory.inference.minilm.model import MiniLm
-
-    return MiniLm.load(threads=threads)
-
-
-def _hashing() -> Embedder:
-    from m3_memory.inference.hashing import HashingEmbedder
-
-    return HashingEmbedder()
+            return MiniLm.load()

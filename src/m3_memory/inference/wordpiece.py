@@ -1,4 +1,4 @@
-"""Text to word pieces as BERT's uncased models were trained on, each word with its place in the text.
+"""Text to word pieces as BERT's models were trained on, each word with its place in the text.
 
 Source: J. Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers" (2019), section 3, and
 the WordPiece segmentation of Y. Wu et al., "Google's Neural Machine Translation System" (2016), section 4.1.
@@ -40,15 +40,22 @@ class Word(NamedTuple):
 class WordPiece:
     """A vocabulary and its rules. Safe to call from several threads.
 
-    What stands in the text never becomes a special piece: `[SEP]` in a text is five ordinary words.
+    What stands in the text never becomes a special piece: `[SEP]` in a text is five ordinary words. An
+    uncased model reads lower case without accents; a cased one reads what is written.
+    Raises ValueError for a vocabulary without `[UNK]`, `[CLS]` or `[SEP]`.
     """
 
-    def __init__(self, vocabulary: Sequence[str]) -> None:
+    def __init__(self, vocabulary: Sequence[str], *, cased: bool = False) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         self._longest_piece = max(map(len, vocabulary))
+        missing = [piece for piece in ("[UNK]", "[CLS]", "[SEP]") if piece not in self._numbers]
+        if missing:
+            raise ValueError(f"the vocabulary has no {' and no '.join(missing)}")
         self._unknown = (self._numbers["[UNK]"],)
-        self.opening = self._numbers["[CLS]"]
-        self.closing = self._numbers["[SEP]"]
+        self.opening = (self._numbers["[CLS]"],)
+        self.closing = (self._numbers["[SEP]"],)
+        self._cased = cased
+        self._folded = _printed if cased else _folded
         self._known: Callable[[str], tuple[int, ...]] = lru_cache(CACHED_WORDS)(self._segmented)
 
     def words(self, text: str) -> list[Word]:
@@ -60,7 +67,8 @@ class WordPiece:
         for match in _RUN.finditer(text):
             run = match.group()
             if run.isascii() and run.isprintable():
-                found.append(Word(match.start(), match.end(), self._pieces(run.lower())))
+                letters = run if self._cased else run.lower()
+                found.append(Word(match.start(), match.end(), self._pieces(letters)))
             else:
                 found.extend(self._split(run, match.start()))
         return found
@@ -69,11 +77,11 @@ class WordPiece:
         start, letters = 0, ""
         for place, character in enumerate(run):
             if not _stands_alone(character):
-                letters += _folded(character)
+                letters += self._folded(character)
                 continue
             if letters:
                 yield Word(offset + start, offset + place, self._pieces(letters))
-            yield Word(offset + place, offset + place + 1, self._pieces(_folded(character)))
+            yield Word(offset + place, offset + place + 1, self._pieces(self._folded(character)))
             start, letters = place + 1, ""
         if letters:
             yield Word(offset + start, offset + len(run), self._pieces(letters))
@@ -98,10 +106,15 @@ class WordPiece:
         return tuple(pieces)
 
 
+def _printed(character: str) -> str:
+    """The character itself; empty for what is not text."""
+    return "" if character == "\ufffd" or category(character).startswith("C") else character
+
+
 @lru_cache(CACHED_CHARACTERS)
 def _folded(character: str) -> str:
     """The character in lower case without accents; empty for what is not text."""
-    if character == "\ufffd" or category(character).startswith("C"):
+    if not _printed(character):
         return ""
     bare = "".join(part for part in normalize("NFD", character) if category(part) != "Mn")
     return "".join(part.lower() for part in bare)

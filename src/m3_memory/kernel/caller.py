@@ -6,12 +6,15 @@ An audience is where a memory belongs and who may read it; its text is made here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import quote
 
 NO_PLACE = "-"
 """The project part of an audience when the caller stands in no project: a place of its own."""
+
+OPERATOR = "operator"
+"""The agent an operator's acts are recorded under; no agent can be started by this name."""
 
 
 class Scope(StrEnum):
@@ -28,6 +31,7 @@ class Caller:
     """The identity every call runs under.
 
     `project` is the main name of the place, `project_aliases` its other names; both empty in no project.
+    `folder` is the place's top folder, empty for one that was given by its name.
     """
 
     user_id: str
@@ -39,6 +43,11 @@ class Caller:
     grants: frozenset[str] = frozenset()
     surface: str = "mcp"
     is_operator: bool = False
+    folder: str = ""
+
+    def as_operator(self) -> Caller:
+        """The same person, proved to be the operator: only to be asked for after the proof."""
+        return replace(self, agent_id=OPERATOR, is_operator=True)
 
     def audience(self, scope: Scope) -> str:
         """The audience a memory of this scope is written to."""

@@ -32,6 +32,10 @@ class Statement:
     valid_from: str
     valid_to: str
 
+    def holds_at(self, *moments: str) -> bool:
+        """Whether it holds at any of these moments."""
+        return any(self.valid_from <= moment < self.valid_to for moment in moments)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from threading import Lock
 
 from m3_memory.errors import InvalidId
@@ -16,6 +17,7 @@ _RANDOM_BITS = 74
 _DASHED = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEX = re.compile(r"[0-9a-f]{8,32}")
 _GROUPS = (8, 12, 16, 20, 32)
+_milliseconds = lru_cache(8)(milliseconds)
 
 
 class IdSeries:
@@ -31,9 +33,10 @@ class IdSeries:
     def next(self, now: str, random_bytes: Callable[[int], bytes] = os.urandom) -> str:
         """A lower-case UUID version 7 of the moment `now`, the clock's text."""
         wanted = int.from_bytes(random_bytes(10)) >> (80 - _RANDOM_BITS)
-        at_milliseconds, drawn = self._advanced(max(0, milliseconds(now)), wanted)
+        at_milliseconds, drawn = self._advanced(max(0, _milliseconds(now)), wanted)
         high, low = drawn >> 62, drawn & ((1 << 62) - 1)
-        return _dashed(f"{at_milliseconds:012x}{0x7000 | high:04x}{1 << 63 | low:016x}")
+        time, rest = f"{at_milliseconds:012x}", f"{1 << 63 | low:016x}"
+        return f"{time[:8]}-{time[8:]}-{0x7000 | high:04x}-{rest[:4]}-{rest[4:]}"
 
     def _advanced(self, at_milliseconds: int, drawn: int) -> tuple[int, int]:
         with self._lock:

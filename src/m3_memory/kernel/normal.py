@@ -29,6 +29,8 @@ def normal_form(text: str) -> str:
     full stop, Cyrillic and Greek look-alikes of Latin letters. Never folded: digits of any kind,
     superscripts, words. Applying it twice changes nothing more.
     """
+    if text.isascii():  # of what follows only case, white space and the full stop are left
+        return _without_full_stop(" ".join(text.lower().split()))
     prepared = unicodedata.normalize("NFD", text.translate(_PREPARED))
     folded = unicodedata.normalize("NFD", prepared.casefold()).translate(_LOOK_ALIKES)
     return _without_full_stop(" ".join(unicodedata.normalize("NFC", folded).split()))

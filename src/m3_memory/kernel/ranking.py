@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,6 +24,18 @@ class TermStatistics:
     documents: int
     average_length: float
     documents_with: Mapping[str, int]
+
+
+def together(parts: Sequence[TermStatistics]) -> TermStatistics:
+    """The statistics of all these documents as if they stood in one place."""
+    if len(parts) == 1:
+        return parts[0]
+    documents = sum(part.documents for part in parts)
+    tokens = sum(part.documents * part.average_length for part in parts)
+    holding = Counter[str]()
+    for part in parts:
+        holding.update(dict(part.documents_with))
+    return TermStatistics(documents, tokens / documents if documents else 0.0, holding)
 
 
 @dataclass(frozen=True, slots=True)

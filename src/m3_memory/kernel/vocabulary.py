@@ -17,3 +17,11 @@ MEMORY_TYPES: tuple[str, ...] = tuple(
     """.split()
 )
 """Every type a stored memory can have."""
+
+EDGE_TYPES: tuple[str, ...] = tuple(
+    """
+    related supports contradicts extends supersedes references consolidates message handoff precedes follows
+    distills_from
+    """.split()
+)
+"""Every type an edge between two memories can have."""

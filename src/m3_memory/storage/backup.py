@@ -1,8 +1,13 @@
-"""Backups: a whole, checked copy of a store in one file, named by the time it was made."""
+"""Backups: whole, checked copies of a store in one file each, named by the time they were made.
+
+Those that a schedule makes are named apart; only they make room for newer ones.
+"""
 
 from __future__ import annotations
 
 import errno
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.errors import M3Error, StoreDamaged, StoreFull, StoreReadOnly, StoreUnreachable
@@ -12,8 +17,34 @@ if TYPE_CHECKING:
 
     from m3_memory.storage.database import Database
 
+MANUAL, SCHEDULED = "m3", "m3-scheduled"
+_NAMED = re.compile(
+    rf"({MANUAL}|{SCHEDULED})-(\d{{4}}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d)-(\d{{6}}Z)(?:-(\d+))?\.db"
+)
 
-def back_up(database: Database, folder: Path) -> Path:
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One copy; its name tells `made_at`, in store form, and the how manieth of that moment it is."""
+
+    path: Path
+    made_at: str
+    number: int
+    is_scheduled: bool
+
+
+def backups_in(folder: Path) -> list[Backup]:
+    """The copies in a folder that have the names this product gives them, the newest first."""
+    named = ((path, _NAMED.fullmatch(path.name)) for path in (folder.iterdir() if folder.is_dir() else ()))
+    found = [
+        Backup(path, f"{m[2]}{m[3]}:{m[4]}:{m[5]}.{m[6]}", int(m[7] or 1), m[1] == SCHEDULED)
+        for path, m in named
+        if m
+    ]
+    return sorted(found, key=lambda backup: (backup.made_at, backup.number), reverse=True)
+
+
+def back_up(database: Database, folder: Path, name: str = MANUAL) -> Path:
     """Copies the store into the folder, made if need be, while others read and write; returns the new file.
 
     The copy is readable by its user alone and opens like any store. Raises Refused for PostgreSQL, whose own
@@ -24,7 +55,7 @@ def back_up(database: Database, folder: Path) -> Path:
         now = reader.now
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = new_path(folder, "m3", now)
+        path = new_path(folder, name, now)
         database.dialect.copy_to(path)
     except (OSError, StoreFull, StoreReadOnly, StoreUnreachable, StoreDamaged) as error:
         raise _named(error, folder) from error

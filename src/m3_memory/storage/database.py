@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from m3_memory.storage.dialect import Dialect
     from m3_memory.storage.heads import HeadFile
     from m3_memory.storage.sql import Row, Sql
+    from m3_memory.storage.transaction import Connection
 
 BUSY_SECONDS = 10.0
 """The longest anybody waits for other writers."""
@@ -70,12 +71,25 @@ class Writer(Reader, Protocol):
     head: tuple[int, str] | None
     """The (sequence, hash) of the last event this transaction added to its owner's history."""
 
+    @property
+    def chain_end(self) -> tuple[int, str]:
+        """The (sequence, hash) of the last event of the owner's history, this transaction's included."""
+        ...
+
     def execute(self, statement: Sql) -> int:
         """Runs a statement; returns how many rows it changed."""
         ...
 
+    def put(self, statement: Sql) -> None:
+        """Runs a statement whose count nobody asks for, before whatever is run next and before the commit."""
+        ...
+
     def insert(self, statement: Sql) -> int:
         """Runs an INSERT … RETURNING of one whole number and returns that number."""
+        ...
+
+    def returning(self, statement: Sql) -> list[Row]:
+        """Runs a statement that changes rows and returns what its RETURNING says, in any order."""
         ...
 
 
@@ -110,6 +124,15 @@ class Store(Protocol):
 
 class Database(Store, Protocol):
     """A store as who opened it sees it."""
+
+    def rebuild(self) -> AbstractContextManager[Connection]:
+        """Opens the transaction that may change what a store is; nobody else reads or writes beside it.
+
+        Rows may be removed also where they are kept from everybody else. Commits at the end, after which
+        numbers go on from the largest there are; rolls back on any error. What is cached beside the store is
+        dropped. Raises StoreBusy, DamagedExport for rows that contradict each other, Refused for who may not.
+        """
+        ...
 
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         """Yields whether this block alone, of all processes, now does what the name says; never waits.

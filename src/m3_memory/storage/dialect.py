@@ -1,4 +1,4 @@
-"""The eight questions whose answers differ between the engines."""
+"""The nine questions whose answers differ between the engines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from m3_memory.errors import M3Error
-    from m3_memory.storage.database import Reader
+    from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.predicates import View
     from m3_memory.storage.sql import Value
 
@@ -23,7 +23,12 @@ COUNTED_DOCUMENTS = 20_000
 
 
 class Dialect(Protocol):
-    """One engine, answering in our words. A ninth question needs a decision record."""
+    """One engine, answering in our words. Another question needs a decision record."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What people should know of how this store is kept; nothing as a rule."""
+        ...
 
     def text_candidates(self, reader: Reader, view: View, terms: Sequence[str], limit: int) -> list[int]:
         """Visible items that hold any of the terms, the best `limit` of them, best first.
@@ -56,6 +61,13 @@ class Dialect(Protocol):
 
     def damage(self, reader: Reader) -> list[str]:
         """What is wrong with the engine's own files and indexes, a sentence each; empty if nothing is."""
+        ...
+
+    def remove_strays(self, writer: Writer, limit: int) -> int:
+        """Takes entries of the word index that belong to no document out of it; returns how many.
+
+        At most `limit`; 0 once there is none, as where the index is part of the documents.
+        """
         ...
 
     def describe(self) -> str:

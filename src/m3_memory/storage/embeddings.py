@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from m3_memory.storage.sql import sql
-from m3_memory.storage.transaction import number
+from m3_memory.kernel.fingerprint import nearest_digest
+from m3_memory.storage.inserts import insert_rows
+from m3_memory.storage.sql import any_of, sql
+from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from m3_memory.kernel.fingerprint import Fingerprint
     from m3_memory.storage.database import Reader, Writer
 
 
-def space_of(reader: Reader, name: str, weights_digest: str, dimension: int, text_rules: str) -> int | None:
+def space_of(reader: Reader, fingerprint: Fingerprint) -> int | None:
     """The number of the embedding space with this fingerprint; None before its first vector."""
-    row = reader.row(
+    found = reader.rows(
         sql(
-            "SELECT space FROM embedding_spaces WHERE name = ? AND weights_digest = ? AND dimension = ?"
-            " AND text_rules = ?",
-            name,
-            weights_digest,
-            dimension,
-            text_rules,
+            "SELECT weights_digest, space FROM embedding_spaces WHERE name = ? AND dimension = ?"
+            " AND text_rules = ? ORDER BY space DESC",
+            fingerprint.name,
+            fingerprint.dimension,
+            fingerprint.text_rules,
         )
     )
-    return number(row[0]) if row else None
+    spaces = {text(row[0]): number(row[1]) for row in found}
+    same = nearest_digest(fingerprint.weights_digest, list(spaces))
+    return None if same is None else spaces[same]
 
 
 def has_other_spaces(reader: Reader, space: int | None) -> bool:
@@ -33,19 +37,16 @@ def has_other_spaces(reader: Reader, space: int | None) -> bool:
     return reader.row(sql("SELECT 1 FROM embedding_spaces WHERE space <> ? LIMIT 1", space or 0)) is not None
 
 
-def space_for(writer: Writer, name: str, weights_digest: str, dimension: int, text_rules: str) -> int:
+def space_for(writer: Writer, fingerprint: Fingerprint) -> int:
     """The number of this embedding space, given to it with its first vector."""
-    known = space_of(writer, name, weights_digest, dimension, text_rules)
+    known = space_of(writer, fingerprint)
     if known is not None:
         return known
     return writer.insert(
         sql(
             "INSERT INTO embedding_spaces (name, weights_digest, dimension, text_rules, state)"
             " VALUES (?, ?, ?, ?, 'active') RETURNING space",
-            name,
-            weights_digest,
-            dimension,
-            text_rules,
+            *fingerprint,
         )
     )
 
@@ -54,21 +55,25 @@ def insert_vectors(
     writer: Writer, item: int, space: int, vectors: Sequence[bytes], first_window: int = 0
 ) -> None:
     """Adds the vectors of a version's windows, in order from `first_window` on."""
-    for offset, vector in enumerate(vectors):
-        writer.execute(
-            sql(
-                "INSERT INTO memory_embeddings (item, space, window_number, vector) VALUES (?, ?, ?, ?)",
-                item,
-                space,
-                first_window + offset,
-                writer.dialect.vector_value(vector),
-            )
-        )
+    insert_all_vectors(writer, space, [(item, first_window, vectors)])
 
 
-def has_vectors(reader: Reader, item: int) -> bool:
-    """Whether any window of a version has a vector, in any space."""
-    return reader.row(sql("SELECT 1 FROM memory_embeddings WHERE item = ? LIMIT 1", item)) is not None
+def insert_all_vectors(
+    writer: Writer, space: int, windows: Iterable[tuple[int, int, Sequence[bytes]]]
+) -> None:
+    """Adds vectors of many versions: each its item, the number of the first window, and the vectors."""
+    rows = [
+        (item, space, first + offset, writer.dialect.vector_value(vector))
+        for item, first, vectors in windows
+        for offset, vector in enumerate(vectors)
+    ]
+    insert_rows(writer, sql("INSERT INTO memory_embeddings (item, space, window_number, vector)"), rows)
+
+
+def having_vectors(reader: Reader, items: Sequence[int]) -> set[int]:
+    """Those of the items that have a vector of any window, in any space."""
+    found = reader.rows(sql("SELECT DISTINCT item FROM memory_embeddings WHERE") + any_of("item", items))
+    return {number(row[0]) for row in found}
 
 
 def window_count(reader: Reader, item: int, space: int) -> int:

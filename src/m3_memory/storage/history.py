@@ -9,10 +9,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from m3_memory.storage.sql import Row, Sql, sql
+from m3_memory.storage.inserts import insert_returning, insert_rows
+from m3_memory.storage.sql import Row, Sql, Value, sql
 from m3_memory.storage.transaction import GENESIS, number, text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from m3_memory.storage.database import Reader, Writer
 
 KINDS = frozenset(
@@ -24,6 +27,10 @@ _CHAINED = sql(
     "sequence, store_time, kind, memory_id, version, agent, surface, operation_id, other_id, reason,"
     " digest_before, digest_after, origin, previous_hash"
 )
+_INTO_HISTORY = sql("INSERT INTO memory_history (owner,") + _CHAINED + sql(", hash)")
+_INTO_SALTS = sql("INSERT INTO memory_history_salts (event, salt)")
+# What no event can hold was put there by somebody else: its repr gives a hash that is not the event's.
+_written = json.JSONEncoder(separators=(",", ":"), default=repr).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,32 @@ class Break:
 
 def append(writer: Writer, event: Event) -> int:
     """Adds the event to its owner's chain, in the writer's transaction; returns its number."""
+    return append_all(writer, [event])[0]
+
+
+def append_all(writer: Writer, events: Sequence[Event]) -> list[int]:
+    """Adds events to their owner's chain, in order; returns their numbers."""
+    if not events:
+        return []
+    first = writer.chain_end[0] + 1
+    rows: list[tuple[Value, ...]] = []
+    salts = [os.urandom(16) for _ in events]
+    for event, salt in zip(events, salts, strict=True):
+        rows.append(_chained(writer, event, salt))
+        writer.head = (first + len(rows) - 1, str(rows[-1][-1]))
+    added = insert_returning(writer, _INTO_HISTORY, rows, sql("RETURNING sequence, event"))
+    numbers = {number(sequence): number(event) for sequence, event in added}
+    appended = [numbers[first + place] for place in range(len(events))]
+    insert_rows(writer, _INTO_SALTS, list(zip(appended, salts, strict=True)))
+    return appended
+
+
+def _chained(writer: Writer, event: Event, salt: bytes) -> tuple[Value, ...]:
+    """The event's row after the last one of its chain."""
     assert event.kind in KINDS, event.kind
-    (last,) = writer.rows(sql("SELECT last_sequence, last_hash FROM owners WHERE owner = ?", writer.owner))
-    salt = os.urandom(16)
+    sequence, previous = writer.chain_end
     fields = (
-        number(last[0]) + 1,
+        sequence + 1,
         writer.store_time,
         event.kind,
         event.memory_id,
@@ -72,28 +100,9 @@ def append(writer: Writer, event: Event) -> int:
         _digest(salt, event.before),
         _digest(salt, event.after),
         writer.origin,
-        text(last[1]),
+        previous,
     )
-    chained = _hash(writer.owner, fields)
-    added = writer.insert(
-        sql("INSERT INTO memory_history (owner,")
-        + _CHAINED
-        + sql(
-            ", hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", writer.owner, *fields, chained
-        )
-        + sql("RETURNING event")
-    )
-    writer.execute(sql("INSERT INTO memory_history_salts (event, salt) VALUES (?, ?)", added, salt))
-    writer.execute(
-        sql(
-            "UPDATE owners SET last_sequence = ?, last_hash = ? WHERE owner = ?",
-            fields[0],
-            chained,
-            writer.owner,
-        )
-    )
-    writer.head = (fields[0], chained)
-    return added
+    return (writer.owner, *fields, _hash(writer.owner, fields))
 
 
 def verify(reader: Reader, owner: int, known_head: tuple[int, str] | None = None) -> Break | None:
@@ -132,10 +141,8 @@ def _broken(owner: int, row: Row, expected: int, previous: str) -> Break | None:
 
 
 def _digest(salt: bytes, content: str) -> str:
-    return hmac.new(salt, content.encode(), hashlib.sha256).hexdigest() if content else ""
+    return hmac.digest(salt, content.encode(), "sha256").hex() if content else ""
 
 
 def _hash(owner: int, fields: tuple[object, ...]) -> str:
-    # What no event can hold was put there by somebody else: its repr gives a hash that is not the event's.
-    chained = json.dumps([owner, *fields], separators=(",", ":"), default=repr)
-    return hashlib.sha256(chained.encode()).hexdigest()
+    return hashlib.sha256(_written([owner, *fields]).encode()).hexdigest()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, LiteralString
 
 from m3_memory.kernel.clock import seconds_between
 from m3_memory.storage import history, queue, stored_texts
+from m3_memory.storage.heads import HOW_TO_ACCEPT, lost_head
 from m3_memory.storage.predicates import is_open
 from m3_memory.storage.schema_objects import TABLE_MISSING
 from m3_memory.storage.sql import Sql, sql
@@ -65,6 +66,20 @@ _COUNTED: tuple[tuple[str, str, LiteralString], ...] = (
         "beliefs that end before they begin",
         "SELECT count(*) FROM memory_validity WHERE NOT (valid_from < valid_to AND recorded_from <"
         " recorded_to)",
+    ),
+    (
+        "rows",
+        "edges whose opening or closing is not in the history",
+        "SELECT count(*) FROM memory_relationships AS e WHERE NOT EXISTS"
+        " (SELECT 1 FROM memory_history AS h WHERE h.event = e.opened_by)"
+        " OR (e.closed_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory_history AS h WHERE h.event ="
+        " e.closed_by))",
+    ),
+    (
+        "rows",
+        "edges that are closed without an event, or open with one",
+        "SELECT count(*) FROM memory_relationships WHERE (closed_by IS NULL) <>"
+        " (recorded_to = '9999-12-31T23:59:59.999999Z')",
     ),
     (
         "history",
@@ -139,7 +154,7 @@ def faults(reader: Reader, heads: Mapping[str, tuple[int, str]], clock_now: str)
         ("rows", lambda: _disagreeing(reader)),
         ("rows", lambda: _texts(reader)),
         ("history", lambda: _broken_chain(reader, heads)),
-        ("clock", lambda: _early_store_time(reader, clock_now)),
+        ("clock", lambda: early_store_time(reader, clock_now)),
     )
     return found + [fault for part, check in checks for fault in _found(part, check)]
 
@@ -195,13 +210,16 @@ def _texts(reader: Reader) -> list[Fault]:
 
 
 def _broken_chain(reader: Reader, heads: Mapping[str, tuple[int, str]]) -> list[Fault]:
-    head = heads.get(f"{reader.origin}/{reader.user_id}")
     row = reader.row(sql("SELECT owner FROM owners WHERE user_id = ?", reader.user_id))
-    broken = history.verify(reader, number(row[0]) if row else 0, head)
-    return [Fault("history", f"at event {broken.sequence}: {broken.reason}")] if broken else []
+    broken = history.verify(reader, number(row[0]) if row else 0)
+    if broken:
+        return [Fault("history", f"at event {broken.sequence}: {broken.reason}")]
+    lost = lost_head(reader, heads)
+    return [Fault("history", f"{lost}; {HOW_TO_ACCEPT}")] if lost else []
 
 
-def _early_store_time(reader: Reader, clock_now: str) -> list[Fault]:
+def early_store_time(reader: Reader, clock_now: str) -> list[Fault]:
+    """Whether the last store time of the reader's user is ahead of the clock by more than it may be."""
     row = reader.row(sql("SELECT last_store_time FROM owners WHERE user_id = ?", reader.user_id))
     try:
         ahead = seconds_between(clock_now, text(row[0])) if row else 0.0

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
-from m3_memory.errors import StoreDamaged, StoreTooNew
+from m3_memory.errors import NoStore, StoreDamaged, StoreOutdated, StoreTooNew
 from m3_memory.storage.sql import Row, Sql, sql
 from m3_memory.storage.transaction import PUT_BACK, number
 
@@ -46,11 +46,15 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a version of the code brings a store to. `types` gives this engine's word for each type word."""
+    """What a version of the code brings a store to. `types` gives this engine's word for each type word.
+
+    With `as_it_is` a store is opened and neither made nor brought up.
+    """
 
     migrations: tuple[Migration, ...]
     types: Mapping[str, str]
     oldest_code_version: int = OLDEST_CODE_VERSION
+    as_it_is: bool = False
 
     @property
     def version(self) -> int:
@@ -84,8 +88,26 @@ def stored_version(connection: Migrating, schema: Schema) -> int:
     """The store's schema version; 0 for an empty database.
 
     To be asked inside one transaction; changes nothing. Raises StoreTooNew for a store this code is too old
-    to open, StoreDamaged where its migrations are not the ones shipped, and for another program's tables.
+    to open, StoreDamaged where its migrations are not the ones shipped, and for another program's tables;
+    for a schema `as_it_is` NoStore instead of 0, and StoreOutdated for an older store.
     """
+    version = _stored_version(connection, schema)
+    if schema.as_it_is and not version:
+        raise no_store()
+    if schema.as_it_is and version < schema.version:
+        raise StoreOutdated(
+            f"the store has schema {version}, and this version of m3-memory works with {schema.version}",
+            "m3 migrate brings it up, after a backup; the next call does the same",
+        )
+    return version
+
+
+def no_store() -> NoStore:
+    """The error where there is nothing that could be opened as it is."""
+    return NoStore("there is no store yet", "the first memory that is written makes it")
+
+
+def _stored_version(connection: Migrating, schema: Schema) -> int:
     if not connection.has_table("stores"):
         if any(connection.has_table(name) for name in _OURS):
             raise StoreDamaged(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from m3_memory.errors import M3Error
     from m3_memory.kernel.ranking import TermStatistics
-    from m3_memory.storage.database import Reader
+    from m3_memory.storage.database import Reader, Writer
 
 _BUSY = (errors.StoreBusy, "another writer holds the store", "try again; nothing was stored")
 _GONE = (
@@ -65,12 +65,19 @@ _ERRORS: dict[str, tuple[type[M3Error], str, str]] = {
     "58030": _DAMAGED,  # io_error
     "XX001": _DAMAGED,  # data_corrupted
     "XX002": _DAMAGED,  # index_corrupted
+    "42P01": (
+        errors.StoreDamaged,
+        "a table of the store is missing",
+        "m3 doctor names it; put a backup in place",
+    ),
     "3F000": _SETUP,  # no schema of the search path exists
 }
 
 
 class PostgresDialect:
     """`version` is what the server said of itself, set by whoever connected."""
+
+    notices: tuple[str, ...] = ()
 
     def __init__(self, url: str) -> None:
         self.place = _place(url)
@@ -157,6 +164,10 @@ class PostgresDialect:
             ((count,),) = reader.rows(_MISFITS)
             found += [f"{count} vectors are not as long as their embedding space says"] if count else []
         return found
+
+    def remove_strays(self, writer: Writer, limit: int) -> int:
+        del writer, limit
+        return 0
 
     def describe(self) -> str:
         return self.version

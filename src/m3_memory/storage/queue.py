@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from m3_memory.kernel.clock import BEGINNING, plus
+from m3_memory.storage.inserts import insert_rows
 from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
@@ -77,19 +78,27 @@ class DeadJob:
 
 def enqueue(writer: Writer, job: Job) -> None:
     """Leaves work for later; a job of its key that waits or runs is the same one, a dead one starts anew."""
-    writer.execute(
+    enqueue_all(writer, [job])
+
+
+def enqueue_all(writer: Writer, jobs: Sequence[Job]) -> None:
+    """As `enqueue` for each; no two of them have one key."""
+    now = writer.store_time
+    rows = [
+        (j.key, j.kind, json.dumps(j.payload), j.user_id, "waiting", 0, j.run_at, "", "", "", now)
+        for j in jobs
+    ]
+    insert_rows(
+        writer,
         sql(
             "INSERT INTO jobs (key, kind, payload, user_id, state, attempts, run_at, lease_until, worker,"
-            " last_error, enqueued_at) VALUES (?, ?, ?, ?, 'waiting', 0, ?, '', '', '', ?)"
-            " ON CONFLICT (key) DO UPDATE SET state = 'waiting', attempts = 0, run_at = excluded.run_at,"
-            " payload = excluded.payload, enqueued_at = excluded.enqueued_at WHERE jobs.state = 'dead'",
-            job.key,
-            job.kind,
-            json.dumps(job.payload),
-            job.user_id,
-            job.run_at,
-            writer.store_time,
-        )
+            " last_error, enqueued_at)"
+        ),
+        rows,
+        sql(
+            "ON CONFLICT (key) DO UPDATE SET state = 'waiting', attempts = 0, run_at = excluded.run_at,"
+            " payload = excluded.payload, enqueued_at = excluded.enqueued_at WHERE jobs.state = 'dead'"
+        ),
     )
 
 
@@ -156,9 +165,30 @@ def fail(database: Database, claimed: Claim, error: str) -> bool:
     return held == 1
 
 
+def put_back(database: Database, claimed: Claim) -> bool:
+    """Lets the job wait as if nobody had claimed it: what it needs is not there now; false if it is not this
+    claim's any more.
+    """
+    with database.write(_QUEUE) as writer:
+        held = writer.execute(
+            sql(
+                "UPDATE jobs SET state = 'waiting', attempts = attempts - 1, lease_until = '', worker = ''"
+                " WHERE"
+            )
+            + _held(claimed)
+        )
+    return held == 1
+
+
 def is_queued(reader: Reader, key: str) -> bool:
     """Whether a job of this key waits, runs or is dead."""
-    return reader.row(sql("SELECT 1 FROM jobs WHERE key = ?", key)) is not None
+    return bool(queued(reader, [key]))
+
+
+def queued(reader: Reader, keys: Sequence[str]) -> set[str]:
+    """Those of the keys of which a job waits, runs or is dead."""
+    found = reader.rows(sql("SELECT key FROM jobs WHERE") + any_of("key", tuple(keys)))
+    return {text(row[0]) for row in found}
 
 
 def waiting_payloads(reader: Reader, kind: str, user_id: str, limit: int) -> list[Mapping[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import LiteralString, TypeAlias
 
 Value: TypeAlias = str | int | float | bytes | None
@@ -37,3 +38,14 @@ def any_of(column: LiteralString, values: Sequence[Value]) -> Sql:
     if not values:
         return Sql("1 = 0")
     return Sql(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+def values_of(rows: Sequence[Sequence[Value]]) -> Sql:
+    """`VALUES (?, …), …`: one row or more, all of one length."""
+    return Sql(_marks(len(rows), len(rows[0])), tuple(value for row in rows for value in row))
+
+
+@lru_cache(256)
+def _marks(rows: int, columns: int) -> str:
+    row = f"({', '.join('?' * columns)})"
+    return f"VALUES {', '.join([row] * rows)}"

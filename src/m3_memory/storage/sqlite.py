@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,15 +11,24 @@ from typing import TYPE_CHECKING
 import apsw
 
 from m3_memory import errors
+from m3_memory.atomic_file import replacing
 from m3_memory.storage import backup, migrate
 from m3_memory.storage.database import BUSY_SECONDS, unlimited
+from m3_memory.storage.filesystem import Disk
 from m3_memory.storage.heads import HeadFile
+from m3_memory.storage.journal import keep_off_shared_memory, use_journal
 from m3_memory.storage.locks import file_lock
 from m3_memory.storage.pool import Pool
 from m3_memory.storage.replaced import set_aside_stray_log
 from m3_memory.storage.sql import Row, Sql, sql
 from m3_memory.storage.sqlite_dialect import SqliteDialect
-from m3_memory.storage.transaction import Transaction, closing, opened_for_reading, opened_for_writing
+from m3_memory.storage.transaction import (
+    Transaction,
+    closing,
+    contradictory,
+    opened_for_reading,
+    opened_for_writing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -28,10 +36,13 @@ if TYPE_CHECKING:
 
     from m3_memory.kernel.clock import Clock
     from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.transaction import Connection
 
 _STEPS_UNWATCHED = 100_000
 """Of SQLite's own, a few milliseconds of work, between two looks at the time a reader has left."""
 
+_DISK = Disk()
+_GUARDS = r"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%\_kept' ESCAPE '\'"
 _FALLS_BACK = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
 _TYPES = {
     "SERIAL_KEY": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -62,6 +73,9 @@ class SqliteConnection:
         self.raw.execute(statement.text, statement.values)
         return self.raw.changes()
 
+    def put(self, statement: Sql) -> None:
+        self.raw.execute(statement.text, statement.values)
+
     def stop_when(self, over: Callable[[], bool] | None) -> None:
         """From now on whatever runs is interrupted once that is true; None lets it run."""
         self.raw.set_progress_handler(over, _STEPS_UNWATCHED)
@@ -84,7 +98,7 @@ def sqlite_schema() -> migrate.Schema:
 
 
 class SqliteDatabase:
-    """A store in one file. `vfs` names an apsw virtual file system, for those who test on a failing disk."""
+    """A store in one file. Raises UnsafeFolder for a disk where none may be."""
 
     def __init__(
         self,
@@ -92,24 +106,27 @@ class SqliteDatabase:
         clock: Clock,
         *,
         durable: bool = False,
-        vfs: str | None = None,
+        disk: Disk = _DISK,
         heads: Path | None = None,
         schema: migrate.Schema | None = None,
     ) -> None:
+        disk.file_system.ensure_safe()
         self.path = path
-        self.dialect = SqliteDialect(path, self)
+        self.dialect = SqliteDialect(path, self, disk.file_system)
+        self._file_system = disk.file_system
         self._clock = clock
         self._durable = durable
-        self._vfs = vfs
+        self._vfs = disk.vfs
         self._pool = Pool(self._opened, apsw.Error)
         self._writing = threading.Lock()
         self.heads = HeadFile(heads or path.with_name(f"{path.name}.head"))
         self.migrated: tuple[str, ...] = ()
         self.backup_path: Path | None = None
-        self._may_make = True
+        schema = schema or sqlite_schema()
+        self._may_make = not schema.as_it_is
         try:
             with self._classified():
-                self.schema_version = self._prepare(schema or sqlite_schema())
+                self.schema_version = self._prepare(schema)
             self._may_make = False  # a store that goes away under us is gone, not a new one
         except BaseException:
             self._pool.close()
@@ -149,6 +166,29 @@ class SqliteDatabase:
                 ) from error
             yield alone
 
+    @contextmanager
+    def rebuild(self) -> Generator[Connection]:
+        """The guards that keep rows are off in this transaction alone."""
+        with self._classified(), _held(self._writing, BUSY_SECONDS), self._pool.connection() as connection:
+            _begin_writing(connection, BUSY_SECONDS)
+            try:
+                guards = connection.raw.execute(_GUARDS).fetchall()
+                for name, _ in guards:
+                    connection.raw.execute(f"DROP TRIGGER {name}")
+                for cached in self.path.parent.glob(f"{self.path.name}.vectors-*"):
+                    with suppress(OSError):  # a file of another past is noticed and built anew
+                        cached.unlink()
+                yield connection
+                for _, written in guards:
+                    connection.raw.execute(str(written))
+                connection.raw.execute("COMMIT")
+            except apsw.ConstraintError as error:
+                _rolled_back(connection)
+                raise contradictory(error) from error
+            except BaseException:
+                _rolled_back(connection)
+                raise
+
     def close(self) -> None:
         self._pool.close()
 
@@ -157,21 +197,11 @@ class SqliteDatabase:
 
         It has its name only once it is whole. Raises OSError, such as FileExistsError.
         """
-        unfinished = path.with_name(f"{path.name}.unfinished")
-        with self._classified():
-            unfinished.unlink(missing_ok=True)
-            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            try:
-                with self._pool.connection() as connection:
-                    _copied(connection.raw, unfinished)
-                with unfinished.open("rb+") as file:
-                    os.fsync(file.fileno())
-                if path.exists():
-                    raise FileExistsError(f"{path} exists already")
-                unfinished.replace(path)
-            finally:
-                unfinished.unlink(missing_ok=True)
-        _flush_folder(path.parent)
+        with self._classified(), replacing(path) as unfinished:
+            with self._pool.connection() as connection:
+                _copied(connection.raw, unfinished)
+            if path.exists():
+                raise FileExistsError(f"{path} exists already")
 
     def _transact(self, connection: SqliteConnection, user_id: str) -> Generator[Writer, None, Transaction]:
         try:
@@ -197,12 +227,15 @@ class SqliteDatabase:
         set_aside_stray_log(self.path)
         try:
             connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
-            _configure(connection, durable=self._durable)
+            if self._file_system.is_shared:
+                keep_off_shared_memory(connection)
+            _configure(connection, durable=self._durable or self._file_system.is_shared)
             return SqliteConnection(connection, self.path)
         except apsw.Error as error:
             if connection is not None:
                 connection.close()
-            if not isinstance(error, _FALLS_BACK) or not self.path.exists():
+            without_locks = isinstance(self.dialect.classify(error), errors.UnsafeFolder)
+            if without_locks or not isinstance(error, _FALLS_BACK) or not self.path.exists():
                 raise
             return self._opened_unwritable(error)
 
@@ -252,8 +285,8 @@ class SqliteDatabase:
                 stored = migrate.stored_version(connection, schema)
             finally:
                 _rolled_back(connection)
-            if not connection.raw.readonly("main"):
-                _use_write_ahead_log(connection.raw)
+            if not (schema.as_it_is or self._file_system.is_shared or connection.raw.readonly("main")):
+                use_journal(connection.raw, "WAL")
             return stored if stored >= schema.version else self._migrate(connection, schema)
 
     def _migrate(self, connection: SqliteConnection, schema: migrate.Schema) -> int:
@@ -324,19 +357,6 @@ def _begin_writing(connection: SqliteConnection, timeout_seconds: float) -> None
     connection.raw.set_busy_timeout(int(BUSY_SECONDS * 1000))
 
 
-def _use_write_ahead_log(connection: apsw.Connection) -> None:
-    """Switching a new file over needs it alone for a moment, and SQLite does not wait for that by itself."""
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
-            return
-        except apsw.BusyError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
 def _copied(source: apsw.Connection, path: Path) -> None:
     copy = apsw.Connection(str(path))
     try:
@@ -350,16 +370,6 @@ def _copied(source: apsw.Connection, path: Path) -> None:
         raise errors.StoreDamaged(
             f"the copy of the store is damaged: {verdict[0][0]}", "the store itself may be: run m3 doctor"
         )
-
-
-def _flush_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _rolled_back(connection: SqliteConnection) -> None:

@@ -9,6 +9,7 @@ import apsw
 from m3_memory import errors
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
+from m3_memory.storage.filesystem import MOVE
 from m3_memory.storage.predicates import View, audience_numbers, visible
 from m3_memory.storage.schema_objects import TABLE_MISSING, missing
 from m3_memory.storage.sql import any_of, sql
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from m3_memory.errors import M3Error
     from m3_memory.kernel.ranking import TermStatistics
-    from m3_memory.storage.database import Reader
+    from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.filesystem import FileSystem
     from m3_memory.storage.sqlite import SqliteDatabase
     from m3_memory.storage.vectors import VectorCache
 
@@ -87,11 +89,18 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[M3Error], str, str], ...] = (
     ),
 )
 
+_LOCK_FAILURES = (
+    apsw.SQLITE_IOERR_LOCK,
+    apsw.SQLITE_IOERR_RDLOCK,
+    apsw.SQLITE_IOERR_CHECKRESERVEDLOCK,
+)
+
 
 class SqliteDialect:
-    def __init__(self, path: Path, database: SqliteDatabase) -> None:
+    def __init__(self, path: Path, database: SqliteDatabase, file_system: FileSystem) -> None:
         self._path = path
         self._database = database
+        self._file_system = file_system
         self._cache: VectorCache | None = None
 
     def text_candidates(self, reader: Reader, view: View, terms: Sequence[str], limit: int) -> list[int]:
@@ -120,7 +129,7 @@ class SqliteDialect:
         if self._cache is None:
             from m3_memory.storage.vectors import VectorCache
 
-            self._cache = VectorCache(self._path)
+            self._cache = VectorCache(self._path, private=self._file_system.is_shared)
         return self._cache.nearest(reader, view, space, query, limit)
 
     def vector_value(self, vector: bytes) -> bytes:
@@ -141,8 +150,13 @@ class SqliteDialect:
         return statistics(reader, held, holding)
 
     def classify(self, error: Exception) -> M3Error | None:
-        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
+        extended = getattr(error, "extendedresult", 0)
+        if extended == apsw.SQLITE_IOERR_SHMSIZE:
             error = apsw.FullError()
+        if extended in _LOCK_FAILURES:
+            return errors.UnsafeFolder(f"files can't be locked here ({self._path})", MOVE)
+        if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
+            return errors.StoreDamaged(f"a table of the store is missing ({self._path})", PUT_BACK)
         for theirs, ours, message, hint in _ERRORS:
             if isinstance(error, theirs):
                 return ours(f"{message} ({self._path})", hint)
@@ -159,8 +173,23 @@ class SqliteDialect:
             found.append(f"the file can't be read whole: {error}")
         return [damage for damage in found if damage != "ok"]
 
+    def remove_strays(self, writer: Writer, limit: int) -> int:
+        return writer.execute(
+            sql(
+                "DELETE FROM search_index WHERE rowid IN (SELECT s.id FROM search_index_docsize AS s"
+                " WHERE NOT EXISTS (SELECT 1 FROM search_documents AS d WHERE d.item = s.id) LIMIT ?)",
+                limit,
+            )
+        )
+
     def describe(self) -> str:
-        return f"SQLite {apsw.sqlite_lib_version()}"
+        where = self._file_system
+        kept = f" on {where.name}, without write-ahead log" if where.is_shared else ""
+        return f"SQLite {apsw.sqlite_lib_version()}{kept}"
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return self._file_system.notices
 
     def copy_to(self, path: Path) -> None:
         self._database.copy_to(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from m3_memory.errors import RestartNeeded, StoreDamaged
+from m3_memory.errors import DamagedExport, RestartNeeded, StoreDamaged
 from m3_memory.kernel.clock import BEGINNING, later
 from m3_memory.storage.sql import Row, Sql, sql
 
@@ -26,6 +26,8 @@ class Connection(Protocol):
 
     def execute(self, statement: Sql) -> int: ...
 
+    def put(self, statement: Sql) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -36,6 +38,7 @@ class Status:
     secret_key: bytes
     owner: int | None
     last_store_time: str
+    chain_end: tuple[int, str] = (0, GENESIS)
 
 
 @dataclass(slots=True)
@@ -61,6 +64,10 @@ class Transaction:
         return self.now
 
     @property
+    def chain_end(self) -> tuple[int, str]:
+        return self.head or self.status.chain_end
+
+    @property
     def origin(self) -> str:
         return self.status.origin
 
@@ -79,9 +86,16 @@ class Transaction:
         self.changed = True
         return self.connection.execute(statement)
 
-    def insert(self, statement: Sql) -> int:
+    def put(self, statement: Sql) -> None:
         self.changed = True
-        return number(self.connection.rows(statement)[0][0])
+        self.connection.put(statement)
+
+    def insert(self, statement: Sql) -> int:
+        return number(self.returning(statement)[0][0])
+
+    def returning(self, statement: Sql) -> list[Row]:
+        self.changed = True
+        return self.connection.rows(statement)
 
 
 def opened_for_reading(
@@ -119,26 +133,30 @@ def _after(store_time: str) -> str:
 
 
 def closing(transaction: Transaction, heads: HeadFile) -> None:
-    """Notes the transaction's store time, so that the next one's is later; runs before the commit."""
+    """Notes the transaction's store time, so that the next one's is later, and the end of its owner's chain.
+
+    Runs before the commit.
+    """
     heads.follow(transaction)
     if transaction.changed:
-        transaction.connection.execute(
-            sql("UPDATE owners SET last_store_time = ? WHERE owner = ?", transaction.now, transaction.owner)
-        )
+        noted = sql("UPDATE owners SET last_store_time = ?", transaction.now)
+        if transaction.head:
+            noted += sql(", last_sequence = ?, last_hash = ?", *transaction.head)
+        transaction.connection.put(noted + sql("WHERE owner = ?", transaction.owner))
 
 
 def read_status(connection: Connection, user_id: str, schema_version: int) -> Status:
     """Who the store is and where the user's record stands. Raises StoreDamaged, RestartNeeded."""
     found = connection.rows(
         sql(
-            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time"
-            " FROM stores AS s LEFT JOIN owners AS o ON o.user_id = ?",
+            "SELECT s.schema_version, s.origin, s.secret_key, o.owner, o.last_store_time, o.last_sequence,"
+            " o.last_hash FROM stores AS s LEFT JOIN owners AS o ON o.user_id = ?",
             user_id,
         )
     )
     if not found:
         raise StoreDamaged("the store has no record of itself", PUT_BACK)
-    version, origin, key, owner, last_time = found[0]
+    version, origin, key, owner, last_time, *chain_end = found[0]
     if number(version) != schema_version:
         raise RestartNeeded(
             "the store was migrated by another process since this one opened it",
@@ -151,6 +169,15 @@ def read_status(connection: Connection, user_id: str, schema_version: int) -> St
         key,
         None if owner is None else number(owner),
         BEGINNING if owner is None else last_time if isinstance(last_time, str) else "",
+        (0, GENESIS) if owner is None else (number(chain_end[0]), text(chain_end[1])),
+    )
+
+
+def contradictory(error: Exception) -> DamagedExport:
+    """The error for rows that no store can hold together."""
+    said = str(error).strip().partition("\n")[0]
+    return DamagedExport(
+        f"the export's rows contradict each other: {said}", "nothing was written; use another copy of it"
     )
 
 

@@ -59,7 +59,7 @@ def memory_supersede(
 
     What is left out is inherited. The old one stays readable with `as_of`.
     """
-    ensure_own(ctx.caller, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
+    ensure_own(ctx.started_as, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
     return service.supersede(
         ctx,
         service.SupersedeRequest(

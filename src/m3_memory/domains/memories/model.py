@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from m3_memory.kernel.clock import FOREVER
+from m3_memory.kernel.contradiction import Statement
+from m3_memory.kernel.fingerprint import Fingerprint
 from m3_memory.kernel.interval import shown
 
 EMBED_JOB = "embed"
@@ -55,7 +57,7 @@ class WriteRequest:
 class Vectors:
     """Vectors of a text's first windows in one space. `missing` windows are left to a job."""
 
-    space: tuple[str, str, int, str] | None = None
+    space: Fingerprint | None = None
     vectors: tuple[bytes, ...] = ()
     missing: int = 0
     status: VectorStatus = VectorStatus.NONE
@@ -66,7 +68,8 @@ class Vectors:
 class Draft:
     """A checked statement, ready to be stored: secrets out, text analysed, vectors computed.
 
-    `names_start` tells a `valid_from` that the caller gave from one that was filled in.
+    `names_start` tells a `valid_from` that the caller gave from one that was filled in. `trust_state` is that
+    of the belief: accepted, or candidate for what machines and imports bring.
     """
 
     type: str
@@ -90,6 +93,8 @@ class Draft:
     tokens: tuple[str, ...]
     names_start: bool = False
     reassert: bool = False
+    trust_state: str = "accepted"
+    pinned: bool = False
     vectors: Vectors = field(default_factory=Vectors)
     warnings: tuple[str, ...] = ()
 
@@ -153,6 +158,35 @@ class Belief:
     @property
     def is_open(self) -> bool:
         return self.recorded_to == FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed relation of two memories: one row of memory_relationships."""
+
+    relationship: int
+    from_id: str
+    to_id: str
+    type: str
+    recorded_from: str
+    recorded_to: str
+    opened_by: int
+    closed_by: int | None
+
+    @property
+    def between(self) -> tuple[str, str, str]:
+        """What is unique among open edges: from, to and type."""
+        return self.from_id, self.to_id, self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A statement that stands in an audience, with what says whether another one is compared with it."""
+
+    audience: int
+    variant: str
+    is_candidate: bool
+    statement: Statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
-"""What searching takes and gives."""
+"""What searching and listing take and give."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from m3_memory.kernel.ranking import Document, TermStatistics
 from m3_memory.storage.predicates import Filter
 
 
@@ -14,12 +17,46 @@ class SearchMode(StrEnum):
     VECTOR = "vector"
 
 
+class Order(StrEnum):
+    """The order of a list: by when the store came to believe what it shows."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     query: str
     limit: int = 8
     mode: SearchMode = SearchMode.HYBRID
     filter: Filter = field(default_factory=Filter)
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """`since` and `until` bound when the store came to believe a row; `cursor` is where the last page ended.
+
+    `min_importance` and `pinned` ask what is ranked so today. Empty text and None ask for nothing.
+    """
+
+    limit: int = 20
+    cursor: str = ""
+    filter: Filter = field(default_factory=Filter)
+    since: str = ""
+    until: str = ""
+    order: Order = Order.NEWEST
+    min_importance: float | None = None
+    pinned: bool | None = None
+    counts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What one store holds near a question: texts as the question sees them, and cosines of the nearest."""
+
+    texts: Mapping[int, Document]
+    known: TermStatistics
+    nearest: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +102,189 @@ class SearchResults:
     empty_because: str | None = None
 
     def headline(self) -> str:
-        return (
-            f"Top {len(self.hits)} results:" if self.hits else f"No results found. {self.empty_because or ''}"
-        )
+        return found(len(self.hits), self.empty_because)
+
+
+@dataclass(frozen=True)
+class StoreHit(Hit):
+    """A hit, and the store it is in."""
+
+    store: str = ""
+
+
+@dataclass(frozen=True)
+class Unreached:
+    """A store that gave no answer, and why."""
+
+    store: str
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class StoresResults:
+    """The answer to a search in several stores, best first on one scale. `stores` are those that answered."""
+
+    hits: list[StoreHit]
+    stores: list[str]
+    scope: list[str]
+    unreached: list[Unreached] = field(default_factory=list[Unreached])
+    degraded: list[str] = field(default_factory=list[str])
+    empty_because: str | None = None
+
+    def headline(self) -> str:
+        lacking = f"; no answer from {', '.join(lost.store for lost in self.unreached)}"
+        return found(len(self.hits), self.empty_because) + (lacking if self.unreached else "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One memory as lists show it. Absent fields have nothing to say.
+
+    `cut_from` is the length of the whole content where only its beginning is here; `metadata` and `source`
+    are left out of lists. `use_count` and `last_used_at` may lag behind.
+    """
+
+    id: str
+    version: int
+    type: str
+    title: str
+    content: str
+    scope: str
+    agent_id: str
+    trust_state: str
+    actionable: str
+    importance: float
+    pinned: bool
+    valid_from: str
+    recorded_at: str
+    valid_to: str | None = None
+    expires_at: str | None = None
+    conversation_id: str | None = None
+    variant: str | None = None
+    cut_from: int | None = None
+    metadata: dict[str, Any] | None = None
+    source: str | None = None
+    use_count: int | None = None
+    last_used_at: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoredRow:
+    """A hit with all that is stored of it."""
+
+    score: float
+    why: str
+    memory: Row
+
+
+@dataclass(frozen=True)
+class ScoredResults:
+    """The answer to a search for rows, best first; without a query the newest, each with the score 0."""
+
+    hits: list[ScoredRow]
+    scope: list[str]
+    degraded: list[str] = field(default_factory=list[str])
+    empty_because: str | None = None
+
+    def headline(self) -> str:
+        return found(len(self.hits), self.empty_because)
+
+
+@dataclass(frozen=True)
+class TypeCount:
+    type: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ListResults:
+    """A page of a list; without a `cursor` it is the last one.
+
+    `total` and `by_type` say how many the filters leave: told with the first page.
+    """
+
+    memories: list[Row]
+    scope: list[str]
+    total: int | None = None
+    cursor: str | None = None
+    by_type: list[TypeCount] | None = None
+
+    def headline(self) -> str:
+        more = "; the cursor leads to the next page" if self.cursor else ""
+        of_all = "" if self.total is None else f" of {self.total}"
+        return f"{len(self.memories)}{of_all} memories{more}:"
+
+
+@dataclass(frozen=True)
+class Component:
+    """A hit as a preview shows it: each part of its score, and where it stands by that part alone.
+
+    `rank` counts from 1, `by_words` and `by_meaning` too where it is in that order at all. `content` is the
+    beginning of the text.
+    """
+
+    id: str
+    type: str
+    title: str
+    content: str
+    score: float
+    rank: int
+    words: float
+    meaning: float
+    passages: int
+    terms: list[str]
+    why: str
+    by_words: int | None = None
+    by_meaning: int | None = None
+    cosine: float | None = None
+
+
+@dataclass(frozen=True)
+class TermWeight:
+    """A term of the question, how many texts hold it, and its share in what words can give."""
+
+    term: str
+    documents: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """How many memories would have been among the hits but for one rule."""
+
+    because: str
+    count: int
+
+
+@dataclass(frozen=True)
+class About:
+    """Where one memory stands in this search, or the names of the conditions that hide it."""
+
+    id: str
+    hidden_by: list[str] = field(default_factory=list[str])
+    found: Component | None = None
+    because: str | None = None
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """A preview of a search, and why it gives that."""
+
+    hits: list[Component]
+    terms: list[TermWeight]
+    matching: int
+    hidden: list[Hidden]
+    scope: list[str]
+    about: About | None = None
+    degraded: list[str] = field(default_factory=list[str])
+    empty_because: str | None = None
+
+    def headline(self) -> str:
+        return found(len(self.hits), self.empty_because)
+
+
+def found(count: int, empty_because: str | None) -> str:
+    """What stands over the hits of a search."""
+    return f"Top {count} results:" if count else f"No results found. {empty_because or ''}"

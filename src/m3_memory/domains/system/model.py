@@ -34,6 +34,42 @@ class LoadedDomain:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a tool: its name, its type as JSON Schema calls it, and whether it must be given."""
+
+    name: str
+    type: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSummary:
+    """One tool in a line. A destructive one may end or remove what is stored."""
+
+    name: str
+    domain: str
+    summary: str
+    destructive: bool
+    args: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolIndex:
+    """Tools and their number."""
+
+    count: int
+    tools: tuple[ToolSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityHelp:
+    """A page in Markdown, and how many tools stand on it."""
+
+    text: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class BatchEntry:
     """What one call of a batch came to: `result` if ok, else `error` (the code), `message` and `hint`.
 
@@ -64,6 +100,15 @@ class CallAnswer:
 class Finding:
     part: str
     detail: str
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Whether the history of a store was taken as it is now; `lost` tells of what was noted beside it."""
+
+    accepted: bool
+    lost: str | None = None
+    event: int | None = None
 
 
 @dataclass(frozen=True)

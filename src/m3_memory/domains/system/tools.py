@@ -8,7 +8,7 @@ from m3_memory.catalog.params import Param
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.system import service
-from m3_memory.domains.system.model import CallAnswer, DomainList, LoadedDomain
+from m3_memory.domains.system.model import CallAnswer, CapabilityHelp, DomainList, LoadedDomain, ToolIndex
 from m3_memory.errors import InvalidArgument
 from m3_memory.kernel.limits import JsonValue
 
@@ -46,6 +46,35 @@ def tools_load_domain(
 ) -> LoadedDomain:
     """Get the schemas of a domain's tools, to call them by name or through m3_call."""
     return service.load_domain(ctx, domain)
+
+
+@tool(
+    Effect.READ,
+    domain="admin",
+    title="Index of all tools",
+    example={"domain": "memory"},
+    timeless=_TIMELESS,
+    brief=("tools",),
+)
+def m3_index(ctx: Context, domain: Annotated[str, Param("only this domain")] = "") -> ToolIndex:
+    """List every tool with its arguments, for programs."""
+    return service.index(ctx, domain)
+
+
+@tool(
+    Effect.READ,
+    domain="admin",
+    title="Help on all tools",
+    example={"query": "undo"},
+    timeless=_TIMELESS,
+)
+def m3_help_capabilities(
+    ctx: Context,
+    domain: Annotated[str, Param("only this domain")] = "",
+    query: Annotated[str, Param("only tools whose name or description has this text")] = "",
+) -> CapabilityHelp:
+    """Read what the tools can do, as a Markdown page."""
+    return service.capabilities(ctx, domain, query)
 
 
 @tool(

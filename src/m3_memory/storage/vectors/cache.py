@@ -58,11 +58,13 @@ class VectorCache:
     """The cache of one database; threads share it, and processes share its files.
 
     `mismatches` counts slots that the file let through and the database did not: each is a bug of ours.
+    With `private` every process keeps its own in memory: for a folder where none may be mapped.
     """
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, *, private: bool = False) -> None:
         self.mismatches = 0
         self._database = database
+        self._private = private
         self._homes: dict[int, Home] = {}
         self._mapped: dict[int, Slots] = {}
         self._changing = threading.Lock()
@@ -103,7 +105,9 @@ class VectorCache:
 
     def _home(self, space: int) -> Home:
         beside = self._database.with_name(f"{self._database.name}.vectors-{space}")
-        return self._homes.setdefault(space, SharedHome(beside))
+        if space not in self._homes:
+            self._homes[space] = PrivateHome() if self._private else SharedHome(beside)
+        return self._homes[space]
 
     def _usable(self, reader: Reader, now: Moment) -> _Usable | None:
         slots = self._mapped.get(now.space)

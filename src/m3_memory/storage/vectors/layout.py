@@ -33,7 +33,7 @@ TRUST_CODES = {"candidate": 1, "accepted": 2, "verified": 3, "rejected": 4}
 TEXT_COLUMNS = ("type", "agent", "conversation", "variant")
 TIME_COLUMNS = ("valid_from", "valid_to", "expires_at")
 
-_MAGIC = b"m3 vectors 1\n"
+_MAGIC = b"m3 vectors 2\n"
 _COLUMNS = (
     ("stamp", "<i8"),
     ("item", "<i8"),
@@ -52,12 +52,12 @@ NAMES = (*(name for name, _ in _COLUMNS), "row")
 class Checkpoint:
     """A place in a store's past: the last change and the last event at some moment, and what they are.
 
-    Two snapshots that agree on a checkpoint agree on everything before it: the event's hash is chained.
+    Two snapshots that agree on a checkpoint agree on everything before it: the event's hash is chained, and
+    `recent` is a digest of the last changes, some of which have no event.
     """
 
     sequence: int
-    item: int
-    kind: str
+    recent: str
     event: int
     event_hash: str
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from m3_memory.storage.sql import Row
 
 ITEMS_PER_READ = 1024
+RECENT_CHANGES = 64
+"""Changes without an event are late vectors: two pasts that differ in more of them differ in events too."""
 
 _OPEN_SLOTS = sql(
     "SELECT embedding.item, embedding.vector, belief.audience, belief.trust_state,"
@@ -72,9 +75,17 @@ def moment(reader: Reader, space: int) -> Moment | None:
 
 def checkpoint(reader: Reader, sequence: int, event: int) -> Checkpoint:
     """What this reader's store holds at that change and event; item 0 where it holds nothing."""
-    change = reader.row(sql("SELECT item, kind FROM search_changes WHERE sequence = ?", sequence)) or (0, "")
+    changes = reader.rows(
+        sql(
+            "SELECT sequence, item, kind FROM search_changes WHERE sequence BETWEEN ? AND ?"
+            " ORDER BY sequence",
+            sequence - RECENT_CHANGES + 1,
+            sequence,
+        )
+    )
+    recent = hashlib.blake2b(repr(changes).encode(), digest_size=8).hexdigest()
     happened = reader.row(sql("SELECT hash FROM memory_history WHERE event = ?", event)) or ("",)
-    return Checkpoint(sequence, number(change[0]), text(change[1]), event, text(happened[0])[:16])
+    return Checkpoint(sequence, recent, event, text(happened[0])[:16])
 
 
 def changed_items(reader: Reader, after: int) -> dict[int, int]:

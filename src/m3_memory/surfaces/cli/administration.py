@@ -1,78 +1,191 @@
 """The commands that are no tools: about the installation, the store, the hosts and the person.
 
-Each takes its own words, asks a module of its own, which is loaded only then, and prints the answer.
+Each asks a module of its own, which is loaded only then, and returns the answer, or the exit code of what it
+printed itself.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from m3_memory.config import FILE_NAME, load_settings, show_settings
-from m3_memory.errors import StoreDamaged
 from m3_memory.surfaces.cli import output
-from m3_memory.surfaces.cli.command import Command, answer
-from m3_memory.surfaces.cli.commands import Parser
+from m3_memory.surfaces.cli.command import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from argparse import Namespace
+    from types import ModuleType
 
     from m3_memory.launch import Launch
-    from m3_memory.surfaces.cli.command import Doors
+    from m3_memory.surfaces.cli.command import Answer, Doors
 
 
-def _config(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
-    Parser("m3 config", ADMINISTRATION["config"].summary).parse_args(words)
+def _config(launch: Launch, _given: Namespace, _doors: Doors) -> Answer | int:
     rows = show_settings()
     if launch.json or not sys.stdout.isatty():
-        output.print_json({"settings": [row._asdict() for row in rows]})
+        return {"settings": [row._asdict() for row in rows]}
+    output.print_table(("setting", "value", "from"), [row[:3] for row in rows])
+    output.print_text(f"\nSet them in {load_settings().home / FILE_NAME}")
+    return 0
+
+
+def _backup(launch: Launch, given: Namespace, _doors: Doors) -> Answer:
+    from m3_memory.surfaces.cli.maintenance import backup, list_backups
+
+    return (list_backups if given.list else backup)(given.folder, launch.store)
+
+
+def _doctor(launch: Launch, given: Namespace, doors: Doors) -> Answer:
+    from m3_memory.surfaces.cli.maintenance import accept, examine
+
+    return accept(launch) if given.accept_head else examine(launch, doors.examine)
+
+
+def _status(launch: Launch, _given: Namespace, _doors: Doors) -> int:
+    from m3_memory.surfaces.cli.status import EXIT_CODES, find_status, line
+
+    found = find_status(launch)
+    if launch.json or not sys.stdout.isatty():
+        output.print_json(found.told())
     else:
-        output.print_table(("setting", "value", "from"), [row[:3] for row in rows])
-        output.print_text(f"\nSet them in {load_settings().home / FILE_NAME}")
+        output.print_text(line(found))
+    return EXIT_CODES[found.state]
+
+
+def _undo(launch: Launch, given: Namespace, doors: Doors) -> int:
+    from m3_memory.surfaces.cli.undoing import run
+
+    arguments = {name: value for name, value in vars(given).items() if value and name not in ("yes", "json")}
+    run(launch, arguments, doors, unasked=given.yes)
     return 0
 
 
-def _migrate(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
-    Parser("m3 migrate", ADMINISTRATION["migrate"].summary).parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import migrate
-
-    answer(launch, migrate())
-    return 0
+def _cli(name: str) -> ModuleType:
+    return import_module(f"m3_memory.surfaces.cli.{name}")
 
 
-def _backup(launch: Launch, words: Sequence[str], _doors: Doors) -> int:
-    parser = Parser("m3 backup", ADMINISTRATION["backup"].summary)
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default="", help="backups in the home folder")
-    given = parser.parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import backup
-
-    answer(launch, backup(given.folder))
-    return 0
+def _flag(meaning: str, **more: Any) -> dict[str, Any]:
+    return {"action": "store_true", "help": meaning, **more}
 
 
-def _doctor(launch: Launch, words: Sequence[str], doors: Doors) -> int:
-    Parser("m3 doctor", ADMINISTRATION["doctor"].summary).parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import examine
-
-    found = examine(launch, doors.examine)
-    answer(launch, found)
-    return 0 if found["ok"] else StoreDamaged.exit_code
+def _word(metavar: str, meaning: str, **more: Any) -> dict[str, Any]:
+    return {"metavar": metavar, "help": meaning, **more}
 
 
-def _worker(launch: Launch, words: Sequence[str], doors: Doors) -> int:
-    parser = Parser("m3 worker", ADMINISTRATION["worker"].summary)
-    parser.add_argument("--once", action="store_true", required=True, help="end when nothing waits any more")
-    parser.parse_args(words)
-    from m3_memory.surfaces.cli.maintenance import work
-
-    answer(launch, work(doors.work_once))
-    return 0
+def _verbs(*verbs: str) -> dict[str, Any]:
+    return {"metavar": "VERB", "choices": verbs, "help": ", ".join(verbs)}
 
 
-ADMINISTRATION = {
+ADMINISTRATION: dict[str, Command] = {
+    "setup": Command(
+        "setup",
+        "wire Claude Code and Cursor to this server, or take the entries out",
+        lambda launch, given, doors: _cli("setup.command").set_up(launch, given, doors.hosts()),
+        {
+            "--agents": _word("NAME,…", "these hosts only, such as claude-code,cursor", default=""),
+            "--dry-run": _flag("say what would be done, and do nothing"),
+            "--non-interactive": _flag("ask nothing, also at a terminal"),
+            "--remove": _flag("take the entries out; memories stay"),
+        },
+    ),
     "config": Command("config", "show every setting, its value and where that came from", _config),
-    "doctor": Command("doctor", "examine the store: rows, index, vectors and history must agree", _doctor),
-    "backup": Command("backup [FOLDER]", "copy the whole store to a new file, named by the time", _backup),
-    "migrate": Command("migrate", "bring the store up to this version, after a backup", _migrate),
-    "worker": Command("worker --once", "do what waits in the queue, such as late vectors", _worker),
+    "doctor": Command(
+        *("doctor", "examine the store: rows, index, vectors and history must agree", _doctor),
+        {"--accept-head": _flag("instead: take the history of a copy put back as it is")},
+    ),
+    "status": Command("status", "one line: where the store is, what it holds, whether all is well", _status),
+    "backup": Command(
+        *("backup [FOLDER]", "copy the whole store to a new file, named by the time", _backup),
+        {
+            "folder": _word("FOLDER", "backups in the home folder", nargs="?", default=""),
+            "--list": _flag("make none; name those that are there"),
+        },
+    ),
+    "migrate": Command(
+        "migrate",
+        "bring the store up to this version, after a backup",
+        lambda launch, _given, _doors: _cli("maintenance").migrate(launch),
+    ),
+    "operator": Command(
+        "operator VERB",
+        "the operator's passphrase: init sets it, change, status",
+        lambda launch, given, _: _cli("operator").run(launch, given.verb),
+        {"verb": _verbs("init", "change", "status")},
+    ),
+    "project": Command(
+        "project VERB …",
+        "list projects; link, unlink, merge their names",
+        lambda launch, given, _: _cli("project").run(launch, given.verb, given.names),
+        {
+            "verb": _verbs("list", "link", "unlink", "merge"),
+            "names": _word("NAME", "link NAME, unlink NAME, merge FROM INTO", nargs="*"),
+        },
+    ),
+    "undo": Command(
+        *("undo --agent NAME --since T", "take changes back, shown first; by event or memory too", _undo),
+        {
+            "--event": _word("N", "one event, by its sequence in m3 memory history"),
+            "--operation": _word("ID", "all that one call did"),
+            "--memory": _word("ID", "the last change of this memory", dest="memory_id"),
+            "--agent": _word("NAME", "all that this agent did"),
+            "--since": _word("TIME", "from when on, with --agent"),
+            "--until": _word("TIME", "up to when, with --agent"),
+            "--dry-run": _flag("only show what would be undone"),
+            "--yes": _flag("do not ask"),
+        },
+    ),
+    "reindex": Command(
+        "reindex [--after ITEM]",
+        "derive what searches use anew from the memories",
+        lambda launch, given, _: _cli("reindexing").run(launch, given.after),
+        {"--after": _word("ITEM", "go on with a run that was stopped there", type=int, default=0)},
+    ),
+    "export": Command(
+        "export FILE",
+        "write what you may see, or the whole store, to a file",
+        lambda launch, given, _: _cli("moving").answer_export(launch, given),
+        {
+            "file": _word("FILE", "the file to write, or - for standard output"),
+            "--force": _flag("replace a file that is there"),
+            "--whole-store": _flag("everything there is: the operator's"),
+            "--agent": _word("NAME", "only what this agent wrote", default=""),
+            "--type": _word("TYPE", "only this type", default=""),
+            "--since": _word("TIME", "only what the store came to believe since then", default=""),
+            "--as-of": _word("TIME", "what held then", default=""),
+            "--known-at": _word("TIME", "what the store believed then", default=""),
+            "--variant": _word("NAME", "the experiment whose tagged memories come too", default=""),
+        },
+    ),
+    "import": Command(
+        "import FILE",
+        "write what a file of m3 export says, as yours",
+        lambda launch, given, _: _cli("moving").answer_import(
+            launch, given.file, dry_run=given.dry_run, accepted=given.operator
+        ),
+        {
+            "file": _word("FILE", "what m3 export wrote, or an older export in one object"),
+            "--dry-run": _flag("tell what would come in; store nothing"),
+            "--operator": _flag("sign in: what comes in is accepted"),
+        },
+    ),
+    "restore": Command(
+        "restore FILE",
+        "make an empty store what a whole export tells of",
+        lambda launch, given, doors: _cli("moving").restore_file(launch, given.file, doors.examine),
+        {"file": _word("FILE", "what m3 export --whole-store wrote")},
+    ),
+    "move": Command(
+        "move TO",
+        "copy the whole store to another place or engine, and compare",
+        lambda launch, given, _: _cli("moving").move(launch, given.to),
+        {"to": _word("TO", "a postgresql:// address, a path, or a declared store")},
+    ),
+    "worker": Command(
+        "worker --once",
+        "do what waits in the queue, such as late vectors",
+        lambda launch, _, doors: _cli("maintenance").work(launch, doors.work_once),
+        {"--once": _flag("end when nothing waits any more", required=True)},
+    ),
 }

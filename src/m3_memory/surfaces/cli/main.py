@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
 from m3_memory import __version__
-from m3_memory.errors import InvalidArgument, M3Error
+from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, StoreDamaged
 from m3_memory.generated import load_catalog
 from m3_memory.surfaces.cli import output
 from m3_memory.surfaces.cli.administration import ADMINISTRATION
@@ -27,6 +28,7 @@ from m3_memory.surfaces.cli.commands import (
 )
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
     from m3_memory.launch import Launch
@@ -39,13 +41,14 @@ _BROKEN_PIPE = 141
 _HELP = """\
 m3 Memory: what agents wrote down, kept exactly, found again, and corrected over time.
 
-  m3 [--agent NAME] [--project P] [--tools essential|all|DOMAIN,…]
+  m3 [--agent NAME] [--project P] [--store NAME] [--tools essential|all|DOMAIN,…]
                           serve an MCP client on standard input and output
   m3 DOMAIN VERB …        run one tool; m3 DOMAIN lists the verbs of a domain
 {commands}
 
 Before any command: --project P (a folder, a name, or the address of a remote; else the host's variable or the
-working directory decides) and --json (JSON also on a terminal). m3 --version prints the version.
+working directory decides), --store NAME (one of [stores.NAME] in the settings file) and --json (JSON also on
+a terminal). m3 --version prints the version.
 
 Domains:
 {domains}"""
@@ -74,12 +77,33 @@ def _run(launch: Launch, command: Sequence[str], doors: Doors) -> int:
     if name in ("--version", "--help", "-h", "help"):
         output.print_text(__version__ if name == "--version" else _help())
         return 0
-    if launch.agent or launch.tools or name.startswith("-"):
-        raise _misplaced(name, launch)
+    if launch.agent or launch.tools:
+        raise InvalidArgument(
+            "--agent and --tools belong to the server",
+            f"leave them out: a command runs as the agent {AGENT}, and every tool is there",
+        )
+    if name.startswith("-"):
+        raise InvalidArgument(
+            f"there is no flag {name} before a command, or its value lacks", "see m3 --help"
+        )
     launch.agent = launch.surface = AGENT
-    if known := COMMANDS.get(name):
-        return known.run(launch, words, doors)
+    if name in COMMANDS:
+        return _run_command(launch, name, words, doors)
     return _run_domain(launch, name, words, doors)
+
+
+def _run_command(launch: Launch, name: str, words: Sequence[str], doors: Doors) -> int:
+    """Runs a command that is no tool; of one that examined the store, the exit code tells how that is."""
+    command = COMMANDS[name]
+    parser = Parser(f"m3 {name}", command.summary)
+    for word, options in command.arguments.items():
+        parser.add_argument(word, **options)
+    given = parser.parse_args(words)
+    found = command.run(launch, given, doors)
+    if isinstance(found, int):
+        return found
+    answer(launch, found, f"m3 {name} {vars(given).get('verb', '')}".rstrip())
+    return 0 if found.get("ok", True) else StoreDamaged.exit_code
 
 
 def _tell(launch: Launch, error: M3Error) -> None:
@@ -88,17 +112,6 @@ def _tell(launch: Launch, error: M3Error) -> None:
     else:
         hint = f"\n    {in_shell_words(load_catalog(), error.hint)}" if error.hint else ""
         output.print_text(f"m3: {error.message} [{error.code}]{hint}", sys.stderr)
-
-
-def _misplaced(name: str, launch: Launch) -> InvalidArgument:
-    if launch.agent or launch.tools:
-        return InvalidArgument(
-            "--agent and --tools belong to the server",
-            f"leave them out: a command runs as the agent {AGENT}, and every tool is there",
-        )
-    if name in ("--agent", "--project", "--tools"):
-        return InvalidArgument(f"{name} needs a value", "see m3 --help")
-    return InvalidArgument(f"there is no flag {name}", "see m3 --help")
 
 
 def _run_domain(launch: Launch, domain: str, words: Sequence[str], doors: Doors) -> int:
@@ -114,37 +127,36 @@ def _run_domain(launch: Launch, domain: str, words: Sequence[str], doors: Doors)
 
 
 def _run_tool(launch: Launch, name: str, arguments: Mapping[str, Any], doors: Doors) -> int:
-    session = doors.open_session(launch)
-    try:
+    """Calls the tool; what needs the operator is done once the person at the terminal proved to be that."""
+    with closing(doors.open_session(launch)) as session:
         outcome = session.call(name, arguments)
-    finally:
-        session.close()
+        if isinstance(outcome.error, NeedsOperator) and sys.stderr.isatty():
+            from m3_memory.surfaces.cli.signing_in import as_operator
+
+            outcome = session.as_operator(as_operator).call(name, arguments)
     if outcome.error is not None:
         raise outcome.error
     answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
     return 0
 
 
-def _call(launch: Launch, words: Sequence[str], doors: Doors) -> int:
-    parser = Parser("m3 call", COMMANDS["call"].summary)
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument("arguments", metavar="JSON", nargs="?", default="{}")
-    given = parser.parse_args(words)
+def _call(launch: Launch, given: Namespace, doors: Doors) -> int:
     text = read_standard_input() if given.arguments == "-" else given.arguments
     try:
         arguments = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        if not isinstance(arguments, dict):
+            raise TypeError("they are no object")
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidArgument(
             f"the arguments are not JSON: {error}", 'write an object: {"name": value}'
         ) from error
-    if not isinstance(arguments, dict):
-        raise InvalidArgument("the arguments are no JSON object", 'write {"name": value}')
     return _run_tool(launch, given.name, cast("dict[str, Any]", arguments), doors)
 
 
 COMMANDS: dict[str, Command] = {
     "call": Command(
-        "call NAME JSON", "run one tool by its name; - reads the JSON from standard input", _call
+        *("call NAME JSON", "run one tool by its name; - reads the JSON from standard input", _call),
+        {"name": {"metavar": "NAME"}, "arguments": {"metavar": "JSON", "nargs": "?", "default": "{}"}},
     ),
     **ADMINISTRATION,
 }

@@ -28,9 +28,12 @@ def print_json(value: object, stream: TextIO | None = None) -> None:
     out = sys.stdout if stream is None else stream
     is_utf8 = out.encoding.lower().replace("-", "").startswith("utf8")
     text = json.dumps(value, ensure_ascii=not is_utf8, indent=2 if out.isatty() else None)
-    # Inside a JSON string an escape means the same as the character; half a pair can be written only so.
-    escaped = _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) if is_utf8 else text
-    _write(out, escaped)
+    _write(out, inert(text) if is_utf8 else text)
+
+
+def inert(json_text: str) -> str:
+    """JSON text that means the same, with what would act on a terminal as escapes."""
+    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)
 
 
 def print_text(text: str, stream: TextIO | None = None) -> None:

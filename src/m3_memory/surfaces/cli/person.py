@@ -12,20 +12,27 @@ from m3_memory.kernel.clock import later
 from m3_memory.surfaces.cli.commands import in_shell_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SHOWN_CHARACTERS = 200
 """How much of a hit's content stands in a list."""
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{6}Z")
 # What a state says by `as_of` (it held in the world until then), or by `known_at` (the store believed it).
-_READ_BEFORE = {"superseded": "as-of", "ended": "as-of", "expired": "as-of", "deleted": "known-at"}
+_READ_BEFORE = {
+    "superseded": "as-of",
+    "ended": "as-of",
+    "expired": "as-of",
+    "deleted": "known-at",
+    "withdrawn": "known-at",
+}
 
 
 def lines_for(tool: str, headline: str, answer: Mapping[str, Any]) -> Iterator[str]:
-    """An answer in lines, its headline first; `tool` is empty for what no tool answered."""
+    """An answer in lines, its headline first; `tool` is empty for what no tool answered and has no form."""
     yield from [headline] if headline else []
-    yield from _FORMS.get(tool, _all_of)(answer)
+    yield from _FORMS.get(tool, _all_of)({name: value for name, value in answer.items() if name != "notices"})
+    yield from _noted(answer.get("notices", ()))
 
 
 def _hits(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -34,13 +41,45 @@ def _hits(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{number}. {title}{_shortened(hit['content'], hit['id'])}"
         until = f" until {_date(hit['valid_to'])}" if "valid_to" in hit else ""
         trust = hit["trust_state"] if hit["trust_state"] != "accepted" else ""
-        facts = (hit["type"], f"since {_date(hit['valid_from'])}{until}", hit["agent_id"], trust)
+        store = hit.get("store", "")
+        facts = (hit["type"], f"since {_date(hit['valid_from'])}{until}", hit["agent_id"], trust, store)
         yield "   " + " · ".join([*filter(None, facts), f"{hit['score']:.2f}", hit["id"]])
         if hit["why"]:
             yield f"   {hit['why']}"
     yield from answer["degraded"]
+    yield from (f"{lost['store']}: {lost['message']}; {lost['hint']}" for lost in answer.get("unreached", ()))
     if not answer["hits"]:
         yield f"Looked in: {', '.join(map(_place, answer['scope']))}"
+
+
+def _listed(answer: Mapping[str, Any]) -> Iterator[str]:
+    for row in answer["memories"]:
+        title = f"{row['title']}: " if row["title"] else ""
+        yield f"{title}{_shortened(row['content'], row['id'], row.get('cut_from'))}"
+        trust = row["trust_state"] if row["trust_state"] != "accepted" else ""
+        used = f"used {row['use_count']} times" if "use_count" in row else ""
+        facts = (row["type"], _date(row["recorded_at"]), row["agent_id"], trust, used, row["id"])
+        yield "   " + " · ".join(filter(None, facts))
+    yield from (f"{each['count']:>8,} {each['type']}" for each in answer.get("by_type", ()))
+    if "cursor" in answer:
+        yield f"more: the same with --cursor {answer['cursor']}"
+
+
+def _previewed(answer: Mapping[str, Any]) -> Iterator[str]:
+    for hit in answer["hits"]:
+        ranks = (f"{hit[by]}. {by.replace('_', ' ')}" for by in ("by_words", "by_meaning") if by in hit)
+        yield f"{hit['rank']}. {hit['score']:.2f} {_shortened(hit['title'] or hit['content'], hit['id'])}"
+        yield "   " + " · ".join([*ranks, hit["why"], hit["id"]])
+    yield f"{answer['matching']} match in all"
+    yield from (f"{each['count']} more are left out: {each['because']}" for each in answer["hidden"])
+    if about := answer.get("about"):
+        rank = f"stands at {about['found']['rank']}" if "found" in about else about.get("because", "")
+        yield f"{about['id']}: {rank}"
+    yield from answer["degraded"]
+
+
+def _page(answer: Mapping[str, Any]) -> Iterator[str]:
+    yield answer["text"].rstrip()
 
 
 def _written(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -77,14 +116,92 @@ def _events(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_plain(event['at'])}  {event['kind']}{other} · version {event['version']} · {by}{reason}"
 
 
+def _undone(answer: Mapping[str, Any]) -> Iterator[str]:
+    for memory in answer["memories"]:
+        yield f"{memory['effect']:<10} {memory['id']}  {memory['text']}"
+    for kept in answer["kept"]:
+        why = kept["why"].replace("_", " ")
+        if "by_event" in kept:
+            why += f" by event {kept['by_event']} ({kept['by_kind']} by {kept['by_agent_id']})"
+        elif "by_memory_id" in kept:
+            why += f" of {kept['by_memory_id']}"
+        yield f"kept       {kept['memory_id']}  event {kept['event']} ({kept['kind']}): {why}"
+    yield from _warnings(answer)
+
+
+def _graph(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Nodes by their distance, then edges between them as the nodes are numbered."""
+    yield from _facts({name: answer[name] for name in ("since", "successor") if name in answer}, "")
+    numbers = {node["id"]: number for number, node in enumerate(answer["nodes"], 1)}
+    for node in answer["nodes"]:
+        said = _shortened(node["title"] or node["snippet"], node["id"])
+        past = "" if node["current"] else " (not current)"
+        yield f"{'  ' * node['depth']}{numbers[node['id']]}. {said}{past} · {node['type']} · {node['id']}"
+    for edge in answer["edges"]:
+        yield f"{numbers[edge['from_id']]} --[{edge['relationship_type']}]--> {numbers[edge['to_id']]}"
+    yield from answer["cut"]
+
+
+def _exported(answer: Mapping[str, Any]) -> Iterator[str]:
+    for line in answer["lines"]:
+        if line["kind"] == "edge":
+            yield f"{line['from_id']} --[{line['type']}]--> {line['to_id']}"
+        else:
+            yield f"{line['id']}  {line['type']}: {_shortened(line['content'], line['id'])}"
+    if "next_cursor" in answer:
+        yield f"more: --cursor {answer['next_cursor']}, or m3 export FILE for all"
+
+
+def _imported(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What did not come in, and why: what did is in the headline."""
+    told = {
+        "unchanged": "here already",
+        "duplicates": "said by others already",
+        "for_review": "with another text than here: wait for a person",
+        "edges_without_ends": "edges whose ends are not here",
+        "refused": "refused",
+        "malformed": "could not be read",
+    }
+    yield from (f"{answer[name]:,} {meaning}" for name, meaning in told.items() if answer[name])
+    for problem in answer["problems"]:
+        yield f"line {problem['line']}: {problem['message']} [{problem['code']}]"
+    yield from _warnings(answer)
+    yield from [f"stopped {answer['stopped']}"] if "stopped" in answer else []
+
+
 def _all_of(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _facts(answer, "")
 
 
+def _projects(answer: Mapping[str, Any]) -> Iterator[str]:
+    """One project a line, the current one marked; below it its other names and the folders it was met in."""
+    for project in answer["projects"]:
+        last = f", the last of {_date(project['last_write_at'])}" if "last_write_at" in project else ""
+        memories = "memory" if project["memories"] == 1 else "memories"
+        mark = "*" if project["current"] else " "
+        yield f"{mark} {project['name']}  {project['memories']:,} {memories}{last}"
+        yield from (f"    also called {alias}" for alias in project["aliases"])
+        yield from (f"    in {folder}" for folder in project["folders"] if folder != project["name"])
+
+
+def _each(answer: Mapping[str, Any]) -> Iterator[str]:
+    for number, result in enumerate(answer["results"], 1):
+        if error := result.get("error"):
+            yield f"{number}. {error['code']}: {error.get('message', '')}"
+        else:
+            yield f"{number}. {result['status']} {result['id']}"
+            yield from (f"   {line}" for line in _noted(result.get("warnings", ())))
+    yield from _warnings(answer)
+
+
 def _warnings(answer: Mapping[str, Any]) -> Iterator[str]:
-    catalog = load_catalog() if answer["warnings"] else {}
-    for warning in answer["warnings"]:
-        yield f"note: {in_shell_words(catalog, warning)}"
+    yield from _noted(answer["warnings"])
+
+
+def _noted(sentences: Sequence[str]) -> Iterator[str]:
+    catalog = load_catalog() if sentences else {}
+    for sentence in sentences:
+        yield f"note: {in_shell_words(catalog, sentence)}"
 
 
 def _facts(value: object, indent: str) -> Iterator[str]:
@@ -119,12 +236,13 @@ def _date(moment: str) -> str:
     return moment.partition("T")[0]
 
 
-def _shortened(content: str, memory_id: str) -> str:
+def _shortened(content: str, memory_id: str, cut_from: int | None = None) -> str:
     """A text in one line, with its length and where the rest is if that is not all."""
     line = " ".join(content.split())
-    if len(line) <= SHOWN_CHARACTERS:
+    if len(line) <= SHOWN_CHARACTERS and cut_from is None:
         return line
-    return f"{line[:SHOWN_CHARACTERS]}… ({len(content):,} characters; m3 memory get {memory_id})"
+    length = cut_from or len(content)
+    return f"{line[:SHOWN_CHARACTERS]}… ({length:,} characters; m3 memory get {memory_id})"
 
 
 def _place(audience: str) -> str:
@@ -148,6 +266,22 @@ _FORMS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "memory_update": _changed,
     "memory_delete": _changed,
     "memory_restore": _changed,
+    "memory_write_bulk": _each,
+    "memory_update_bulk": _each,
+    "memory_delete_bulk": _each,
+    "memory_write_from_file": _written,
     "memory_get": _memory,
     "memory_history": _events,
+    "memory_list": _listed,
+    "memory_suggest": _previewed,
+    "memory_search_multi_db": _hits,
+    "m3_help_capabilities": _page,
+    "memory_undo": _undone,
+    "memory_unsupersede": _changed,
+    "memory_graph": _graph,
+    "memory_pin": _changed,
+    "memory_unpin": _changed,
+    "memory_export": _exported,
+    "memory_import": _imported,
+    "m3 project list": _projects,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import HistoryEvent, State
 from m3_memory.kernel.clock import FOREVER
+from m3_memory.storage.inserts import insert_returning, insert_rows
 from m3_memory.storage.predicates import held
 from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, real, text
@@ -27,30 +28,35 @@ _OPEN = sql("recorded_to = '9999-12-31T23:59:59.999999Z'")
 
 def state_of(reader: Reader, memory_id: str) -> State:
     """What ranks, reminds or protects a memory; the defaults for one without a state."""
-    row = reader.row(
-        sql(
-            "SELECT importance, pinned, refresh_on, refresh_reason FROM memory_state WHERE memory_id = ?",
-            memory_id,
-        )
+    return states_of(reader, [memory_id])[memory_id]
+
+
+def states_of(reader: Reader, memory_ids: Sequence[str]) -> dict[str, State]:
+    """As `state_of` for each."""
+    found = reader.rows(
+        sql("SELECT memory_id, importance, pinned, refresh_on, refresh_reason FROM memory_state WHERE")
+        + any_of("memory_id", memory_ids)
     )
-    return State(real(row[0]), bool(row[1]), text(row[2]), text(row[3])) if row else State()
+    states = {text(r[0]): State(real(r[1]), bool(r[2]), text(r[3]), text(r[4])) for r in found}
+    return dict.fromkeys(memory_ids, State()) | states
 
 
 def put_state(writer: Writer, memory_id: str, state: State) -> None:
     """Sets the state of a memory."""
-    writer.execute(
+    put_states(writer, [(memory_id, state)])
+
+
+def put_states(writer: Writer, states: Sequence[tuple[str, State]]) -> None:
+    """Sets the states of memories, each named once."""
+    insert_rows(
+        writer,
+        sql("INSERT INTO memory_state (memory_id, importance, pinned, refresh_on, refresh_reason)"),
+        [(m, s.importance, int(s.pinned), s.refresh_on, s.refresh_reason) for m, s in states],
         sql(
-            "INSERT INTO memory_state (memory_id, importance, pinned, refresh_on, refresh_reason)"
-            " VALUES (?, ?, ?, ?, ?) ON CONFLICT (memory_id) DO UPDATE SET importance ="
-            " excluded.importance,"
-            " pinned = excluded.pinned, refresh_on = excluded.refresh_on, refresh_reason ="
-            " excluded.refresh_reason",
-            memory_id,
-            state.importance,
-            int(state.pinned),
-            state.refresh_on,
-            state.refresh_reason,
-        )
+            "ON CONFLICT (memory_id) DO UPDATE SET importance = excluded.importance,"
+            " pinned = excluded.pinned, refresh_on = excluded.refresh_on,"
+            " refresh_reason = excluded.refresh_reason"
+        ),
     )
 
 
@@ -146,29 +152,40 @@ def open_edge(writer: Writer, from_id: str, to_id: str, kind: str, event: int) -
     )
 
 
-def insert_sighting(writer: Writer, memory_id: str, caller: Caller, event: int) -> None:
-    """Counts that the caller said again what a memory says."""
-    writer.execute(
+def insert_sightings(writer: Writer, caller: Caller, seen: Sequence[tuple[str, int]]) -> None:
+    """Counts that the caller said again what memories say: each its id and the event that tells of it."""
+    insert_rows(
+        writer,
         sql(
             "INSERT INTO memory_corroborations (memory_id, agent_id, conversation_id, agrees, trust,"
-            " recorded_at, event) VALUES (?, ?, ?, 1, 1.0, ?, ?)",
-            memory_id,
-            caller.agent_id,
-            caller.conversation_id,
-            writer.store_time,
-            event,
-        )
+            " recorded_at, event)"
+        ),
+        [
+            (memory_id, caller.agent_id, caller.conversation_id, 1, 1.0, writer.store_time, event)
+            for memory_id, event in seen
+        ],
     )
 
 
 def audience_number(writer: Writer, name: str) -> int:
     """The number of an audience, given to it at its first write."""
-    row = writer.row(sql("SELECT audience FROM audiences WHERE name = ?", name))
-    if row:
-        return number(row[0])
-    return writer.insert(
-        sql("INSERT INTO audiences (owner, name) VALUES (?, ?) RETURNING audience", writer.owner, name)
+    return audience_numbers(writer, [name])[name]
+
+
+def audience_numbers(writer: Writer, names: Sequence[str]) -> dict[str, int]:
+    """As `audience_number` for each."""
+    known = known_audiences(writer, names)
+    missing = [(writer.owner, name) for name in dict.fromkeys(names) if name not in known]
+    added = insert_returning(
+        writer, sql("INSERT INTO audiences (owner, name)"), missing, sql("RETURNING name, audience")
     )
+    return known | {text(row[0]): number(row[1]) for row in added}
+
+
+def known_audiences(reader: Reader, names: Sequence[str]) -> dict[str, int]:
+    """The numbers of those audiences that have been written to."""
+    found = reader.rows(sql("SELECT name, audience FROM audiences WHERE") + any_of("name", names))
+    return {text(row[0]): number(row[1]) for row in found}
 
 
 def audience_names(reader: Reader, numbers: Sequence[int]) -> dict[int, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from m3_memory.domains.memories.model import Draft, Version
+from m3_memory.domains.memories.model import Standing, Version
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.kernel.contradiction import Statement
-from m3_memory.storage.sql import Row, sql
+from m3_memory.storage.inserts import insert_returning, insert_rows
+from m3_memory.storage.sql import Row, any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
@@ -16,18 +17,21 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Reader, Writer
 
 
+_VERSION = sql(
+    "item, memory_id, version, type, title, content, content_hash, normal_hash, metadata, scope, audience,"
+    " agent_id, circle, project, conversation_id, written_in, source, model_id, variant, embed, embed_text"
+)
+
+
 def find_version(reader: Reader, item: int) -> Version | None:
     """A version by its item; None if it was erased."""
-    row = reader.row(
-        sql(
-            "SELECT item, memory_id, version, type, title, content, content_hash, normal_hash, metadata,"
-            " scope, audience, agent_id, circle, project, conversation_id, written_in,"
-            " source, model_id, variant, embed,"
-            " embed_text FROM memory_items WHERE item = ?",
-            item,
-        )
-    )
-    return _version(row) if row else None
+    return versions_of(reader, [item]).get(item)
+
+
+def versions_of(reader: Reader, items: Sequence[int]) -> dict[int, Version]:
+    """Versions by their items, without those that were erased."""
+    found = reader.rows(sql("SELECT") + _VERSION + sql("FROM memory_items WHERE") + any_of("item", items))
+    return {number(row[0]): _version(row) for row in found}
 
 
 def version_of(reader: Reader, item: int) -> Version:
@@ -44,110 +48,142 @@ def last_version(reader: Reader, memory_id: str) -> int:
 
 
 def standing(reader: Reader, audience: int, variant: str, new: Statement) -> list[Statement]:
-    """What a new statement is compared with: open, unrejected ones of its audience, type, variant and normal
-    form that hold when it begins to hold, or now.
+    """What a new statement is compared with: those of its audience, type, variant and normal form that stand
+    when it begins to hold, or now.
+    """
+    found = standing_with(reader, [audience], [new.normal_hash])
+    return [
+        other.statement
+        for other in found
+        if (other.variant, other.statement.type) == (variant, new.type)
+        and not other.is_candidate
+        and other.statement.holds_at(new.valid_from, reader.now)
+    ]
+
+
+def standing_with(reader: Reader, audiences: Sequence[int], normal_hashes: Sequence[str]) -> list[Standing]:
+    """Open, unrejected, unexpired beliefs of these audiences that say one of these things in normal form."""
+    found = reader.rows(
+        sql(
+            "SELECT i.audience, v.variant, v.trust_state = 'candidate', v.memory_id, v.type, i.normal_hash,"
+            " v.valid_from, v.valid_to FROM memory_items AS i"
+            " JOIN memory_validity AS v ON v.item = i.item"
+            " WHERE v.recorded_to = '9999-12-31T23:59:59.999999Z' AND v.trust_state <> 'rejected'"
+            " AND v.expires_at > ? AND",
+            reader.now,
+        )
+        + any_of("i.normal_hash", normal_hashes)
+        + sql("AND")
+        + any_of("i.audience", audiences)
+    )
+    return [
+        Standing(number(row[0]), text(row[1]), bool(row[2]), Statement(*map(text, row[3:]))) for row in found
+    ]
+
+
+def superseded_with(
+    reader: Reader, audiences: Sequence[int], content_hashes: Sequence[str]
+) -> list[tuple[int, str, str, str, str]]:
+    """Superseded memories of these audiences whose last word has one of these content hashes.
+
+    Each as (audience, variant, type, content hash, memory id).
     """
     found = reader.rows(
         sql(
-            "SELECT v.memory_id, v.type, i.normal_hash, v.valid_from, v.valid_to FROM memory_items AS i"
-            " JOIN memory_validity AS v ON v.item = i.item WHERE i.normal_hash = ? AND i.audience = ?"
-            " AND v.recorded_to = '9999-12-31T23:59:59.999999Z' AND v.trust_state <> 'rejected'"
-            " AND v.type = ? AND v.variant = ? AND v.expires_at > ?"
-            " AND (v.valid_from <= ? AND v.valid_to > ? OR v.valid_from <= ? AND v.valid_to > ?)",
-            new.normal_hash,
-            audience,
-            new.type,
-            variant,
-            reader.now,
-            new.valid_from,
-            new.valid_from,
-            reader.now,
-            reader.now,
-        )
-    )
-    return [Statement(text(r[0]), text(r[1]), text(r[2]), text(r[3]), text(r[4])) for r in found]
-
-
-def superseded_with(reader: Reader, audience: int, draft: Draft) -> list[str]:
-    """Superseded memories of this audience, type and variant whose last word is this content."""
-    found = reader.rows(
-        sql(
-            "SELECT DISTINCT i.memory_id FROM memory_items AS i"
+            "SELECT DISTINCT i.audience, i.variant, i.type, i.content_hash, i.memory_id"
+            " FROM memory_items AS i"
             " JOIN memory_relationships AS r ON r.to_id = i.memory_id AND r.type = 'supersedes'"
             " AND r.recorded_to = '9999-12-31T23:59:59.999999Z'"
             " JOIN memory_validity AS v ON v.item = i.item AND v.belief ="
             " (SELECT max(every.belief) FROM memory_validity AS every WHERE every.memory_id = i.memory_id)"
-            " WHERE i.content_hash = ? AND i.audience = ? AND i.type = ? AND i.variant = ?"
-            " ORDER BY i.memory_id",
-            draft.content_hash,
-            audience,
-            draft.type,
-            draft.variant,
+            " WHERE"
         )
+        + any_of("i.content_hash", content_hashes)
+        + sql("AND")
+        + any_of("i.audience", audiences)
+        + sql("ORDER BY i.memory_id")
     )
-    return [text(row[0]) for row in found]
+    return [(number(row[0]), text(row[1]), text(row[2]), text(row[3]), text(row[4])) for row in found]
 
 
-def insert_version(writer: Writer, version: Version) -> int:
-    """Adds a version (its `item` is given here) and returns the item."""
-    return writer.insert(
-        sql(
-            "INSERT INTO memory_items (memory_id, version, type, title, content, content_hash, normal_hash,"
-            " metadata, scope, audience, agent_id, circle, project, conversation_id,"
-            " written_in, source, model_id, variant, embed, embed_text, owner, origin, recorded_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING item",
-            version.memory_id,
-            version.version,
-            version.type,
-            version.title,
-            version.content,
-            version.content_hash,
-            version.normal_hash,
-            version.metadata,
-            version.scope,
-            version.audience,
-            version.agent_id,
-            version.circle,
-            version.project,
-            version.conversation_id,
-            version.written_in,
-            version.source,
-            version.model_id,
-            version.variant,
-            int(version.embed),
-            version.embed_text,
-            writer.owner,
-            writer.origin,
-            writer.store_time,
-        )
+def insert_versions(writer: Writer, versions: Sequence[Version]) -> list[int]:
+    """Adds versions (their `item` is given here) and returns their items, in order."""
+    shared = (writer.owner, writer.origin, writer.store_time)
+    added = insert_returning(
+        writer,
+        _INTO_ITEMS,
+        [
+            (
+                new.memory_id,
+                new.version,
+                new.type,
+                new.title,
+                new.content,
+                new.content_hash,
+                new.normal_hash,
+                new.metadata,
+                new.scope,
+                new.audience,
+                new.agent_id,
+                new.circle,
+                new.project,
+                new.conversation_id,
+                new.written_in,
+                new.source,
+                new.model_id,
+                new.variant,
+                int(new.embed),
+                new.embed_text,
+                *shared,
+            )
+            for new in versions
+        ],
+        sql("RETURNING memory_id, version, item"),
     )
+    items = {(text(row[0]), number(row[1])): number(row[2]) for row in added}
+    return [items[new.memory_id, new.version] for new in versions]
 
 
-def insert_document(writer: Writer, item: int, audience: int, tokens: Sequence[str]) -> None:
-    """Makes a version findable by its words, the audience being one of them."""
-    joined = " ".join((audience_token(audience), *tokens))
-    writer.execute(
-        sql(
-            "INSERT INTO search_documents (item, tokens, token_count) VALUES (?, ?, ?)",
-            item,
-            joined,
-            len(tokens),
-        )
+_INTO_ITEMS = sql(
+    "INSERT INTO memory_items (memory_id, version, type, title, content, content_hash, normal_hash,"
+    " metadata, scope, audience, agent_id, circle, project, conversation_id,"
+    " written_in, source, model_id, variant, embed, embed_text, owner, origin, recorded_at)"
+)
+
+
+def insert_documents(writer: Writer, documents: Sequence[tuple[int, int, Sequence[str]]]) -> None:
+    """Makes versions findable by their words, the audience being one: each its item, audience, tokens."""
+    insert_rows(
+        writer,
+        sql("INSERT INTO search_documents (item, tokens, token_count)"),
+        [
+            (item, " ".join((audience_token(audience), *tokens)), len(tokens))
+            for item, audience, tokens in documents
+        ],
     )
-    writer.execute(
+    counted: dict[int, tuple[int, int]] = {}
+    for _, audience, tokens in documents:
+        count, total = counted.get(audience, (0, 0))
+        counted[audience] = (count + 1, total + len(tokens))
+    insert_rows(
+        writer,
+        sql("INSERT INTO search_totals (audience, documents, tokens)"),
+        [(audience, *totals) for audience, totals in counted.items()],
         sql(
-            "INSERT INTO search_totals (audience, documents, tokens) VALUES (?, 1, ?) ON CONFLICT (audience)"
-            " DO UPDATE SET documents = search_totals.documents + 1,"
-            " tokens = search_totals.tokens + excluded.tokens",
-            audience,
-            len(tokens),
-        )
+            "ON CONFLICT (audience) DO UPDATE SET documents = search_totals.documents + excluded.documents,"
+            " tokens = search_totals.tokens + excluded.tokens"
+        ),
     )
 
 
 def note_change(writer: Writer, item: int, kind: str) -> None:
     """Tells derived indexes that an item has to be read again."""
-    writer.execute(sql("INSERT INTO search_changes (item, kind) VALUES (?, ?)", item, kind))
+    note_changes(writer, [(item, kind)])
+
+
+def note_changes(writer: Writer, changes: Sequence[tuple[int, str]]) -> None:
+    """Tells derived indexes that items have to be read again: each with the kind of change."""
+    insert_rows(writer, sql("INSERT INTO search_changes (item, kind)"), changes)
 
 
 def _version(row: Row) -> Version:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from m3_memory.domains.memories.service.bulk import delete_bulk, update_bulk, write_bulk
 from m3_memory.domains.memories.service.changes import UpdateRequest, delete, update
+from m3_memory.domains.memories.service.chunks import tried
+from m3_memory.domains.memories.service.from_file import write_from_file
 from m3_memory.domains.memories.service.reads import get, history
 from m3_memory.domains.memories.service.superseding import SupersedeRequest, supersede
 from m3_memory.domains.memories.service.undo import restore
@@ -12,10 +15,15 @@ __all__ = [
     "SupersedeRequest",
     "UpdateRequest",
     "delete",
+    "delete_bulk",
     "get",
     "history",
     "restore",
     "supersede",
+    "tried",
     "update",
+    "update_bulk",
     "write",
+    "write_bulk",
+    "write_from_file",
 ]

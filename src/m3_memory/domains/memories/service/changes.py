@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import (
+    Belief,
     ChangeResult,
     Draft,
     State,
@@ -16,23 +18,26 @@ from m3_memory.domains.memories.model import (
     WriteRequest,
     digestible,
 )
-from m3_memory.domains.memories.service.drafts import TEXTS, prepare, vectors_for
+from m3_memory.domains.memories.service.chunks import only, tried
+from m3_memory.domains.memories.service.drafts import TEXTS, embedded, prepare
+from m3_memory.domains.memories.service.neighbours import Proposal, neighbours
+from m3_memory.domains.memories.service.operations import Operation, operation
 from m3_memory.domains.memories.service.succession import refuse_superseded_memory
-from m3_memory.domains.memories.service.targets import Target, target
-from m3_memory.domains.memories.service.writes import (
-    Operation,
-    check,
+from m3_memory.domains.memories.service.targets import Target, targets
+from m3_memory.domains.memories.service.versions import (
+    Saying,
     inherit_vectors,
-    operation,
     store_vectors,
     store_version,
 )
-from m3_memory.errors import DuplicateValue, EmbedderUnavailable, InvalidArgument, NeedsOperator
+from m3_memory.errors import DuplicateValue, EmbedderUnavailable, InvalidArgument, M3Error, NeedsOperator
 from m3_memory.inference.embedder import EmbedderState
 from m3_memory.kernel.vocabulary import CLEAR
 from m3_memory.storage import embeddings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from m3_memory.context import Context
 
 
@@ -52,6 +57,10 @@ class UpdateRequest:
     reembed: bool = False
 
 
+class _MovedError(Exception):
+    """Somebody changed a memory after it was read for this change: the change is drafted anew."""
+
+
 def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
     """Corrects the record of a memory; what was said before stays readable at an earlier known_at.
 
@@ -59,33 +68,101 @@ def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
     the same version; importance and refresh touch neither. Raises what `target` raises, InvalidInput errors,
     DuplicateValue where another memory says the new content already.
     """
+    return only(update_all(ctx, [request]))
+
+
+def update_all(
+    ctx: Context, requests: Sequence[UpdateRequest], operation_id: str = ""
+) -> list[ChangeResult | M3Error]:
+    """As `update` for each, in one transaction and operation; what is refused is an error in its place.
+
+    No memory may be named twice.
+    """
+    ids = [request.id for request in requests]
     while True:
         with ctx.read() as reader:
-            found = target(reader, ctx.caller, request.id)
-        draft = prepare(ctx, _merged(found, request), _given(request))
-        draft = replace(draft, vectors=_vectors(ctx, found, draft, request), names_start=False)
-        with ctx.write() as writer:
-            now = target(writer, ctx.caller, request.id)
-            if now.belief.belief == found.belief.belief:
-                return _apply(operation(ctx, writer), now, draft, request)
+            found = targets(reader, ctx.caller, ids)
+        drafted = [
+            of if isinstance(of, M3Error) else tried(_drafted, ctx, of, request)
+            for of, request in zip(found, requests, strict=True)
+        ]
+        with suppress(_MovedError), ctx.write() as writer:
+            op = operation(ctx, writer, operation_id)
+            now = targets(writer, ctx.caller, ids)
+            return [
+                change if isinstance(change, M3Error) else tried(_update, op, change, of, request)
+                for change, of, request in zip(drafted, now, requests, strict=True)
+            ]
 
 
 def delete(ctx: Context, memory_id: str, *, hard: bool = False) -> ChangeResult:
     """Ends the store's belief in a memory, for every world time; undone by memory_restore."""
+    return only(delete_all(ctx, [memory_id], hard=hard))
+
+
+def delete_all(
+    ctx: Context, memory_ids: Sequence[str], *, hard: bool, operation_id: str = ""
+) -> list[ChangeResult | M3Error]:
+    """As `delete` for each, in one transaction and operation; what is refused is an error in its place.
+
+    No memory may be named twice.
+    """
     with ctx.write() as writer:
-        op = operation(ctx, writer)
-        found = target(writer, ctx.caller, memory_id)
+        op = operation(ctx, writer, operation_id)
+        found = targets(writer, ctx.caller, memory_ids)
         if hard:
-            raise NeedsOperator(
-                "only a person may erase a memory for good",
-                "delete it without hard: no read shows it then; a person can erase it later",
+            found = [of if isinstance(of, M3Error) else _not_for_good() for of in found]
+        _delete_all(op, [of for of in found if isinstance(of, Target)])
+    return [of if isinstance(of, M3Error) else _deleted(of.belief) for of in found]
+
+
+def _delete_all(op: Operation, found: Sequence[Target]) -> None:
+    beliefs = [of.belief for of in found]
+    states = queries.states_of(op.writer, [belief.memory_id for belief in beliefs])
+    events = op.record_all(
+        [
+            op.event(
+                "delete",
+                of.belief.memory_id,
+                of.belief.version,
+                before=of.digestible(states[of.belief.memory_id]),
             )
-        state = queries.state_of(writer, found.belief.memory_id)
-        event = op.record(
-            "delete", found.belief.memory_id, found.belief.version, before=found.digestible(state)
-        )
-        _closed(op, found, event)
-        return ChangeResult(found.belief.memory_id, "deleted", found.belief.version)
+            for of in found
+        ]
+    )
+    closed = queries.close_beliefs(
+        op.writer, [(belief.belief, event) for belief, event in zip(beliefs, events, strict=True)]
+    )
+    assert closed == len(found), "the owner's lock is held: nobody else can have closed any"
+    queries.note_changes(op.writer, [(belief.item, "belief") for belief in beliefs])
+
+
+def _deleted(belief: Belief) -> ChangeResult:
+    return ChangeResult(belief.memory_id, "deleted", belief.version)
+
+
+def _not_for_good() -> NeedsOperator:
+    return NeedsOperator(
+        "only a person may erase a memory for good",
+        "delete it without hard: no read shows it then; a person can erase it later",
+    )
+
+
+def _drafted(ctx: Context, found: Target, request: UpdateRequest) -> tuple[Target, Draft]:
+    """The memory as it was read, and as it would be written with the changes in it."""
+    draft = prepare(ctx, _merged(found, request), _given(request))
+    return found, replace(draft, vectors=_vectors(ctx, found, draft, request), names_start=False)
+
+
+def _update(
+    op: Operation, drafted: tuple[Target, Draft], now: Target | M3Error, request: UpdateRequest
+) -> ChangeResult:
+    found, draft = drafted
+    if isinstance(now, M3Error):
+        raise now
+    if now.belief.belief != found.belief.belief:
+        raise _MovedError
+    return _apply(op, now, draft, request)
 
 
 def _merged(found: Target, request: UpdateRequest) -> WriteRequest:
@@ -127,7 +204,7 @@ def _vectors(ctx: Context, found: Target, draft: Draft, request: UpdateRequest) 
         )
     says_anew = (draft.content, draft.title) != (found.version.content, found.version.title)
     if request.reembed or (says_anew and found.version.embed):
-        return vectors_for(ctx, replace(draft, embed=True))
+        return embedded(ctx, replace(draft, embed=True)).vectors
     return Vectors()
 
 
@@ -197,9 +274,8 @@ def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> t
             queries.note_change(op.writer, found.version.item, "vector")
         return found.version.item, version
     version = queries.last_version(op.writer, memory_id) + 1
-    item = store_version(
-        op, replace(draft, embed=found.version.embed), memory_id, version, found.version.audience
-    )
+    said = replace(draft, embed=found.version.embed)
+    item = store_version(op, Saying(said, memory_id, found.version.audience, version))
     if not {"content", "title", "vector"} & set(changed):
         inherit_vectors(op, found.version.item, item)
     return item, version
@@ -213,7 +289,8 @@ def _check_growth(op: Operation, found: Target, draft: Draft, changed: list[str]
         refuse_superseded_memory(op.writer, op.caller, memory_id)
     if not grows and "content" not in changed:
         return
-    if repeated := check(op, draft, found.version.audience, memory_id):
+    proposal = Proposal(draft, memory_id, found.version.audience)
+    if repeated := neighbours(op.writer, op.caller, [proposal]).check(proposal):
         raise DuplicateValue(
             f"memory {repeated} says this already",
             f"delete {memory_id} instead, or supersede it with {repeated}",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import Draft, Vectors, VectorStatus, WriteRequest
-from m3_memory.errors import InvalidArgument, NeedsGrant, SecretRefused
+from m3_memory.errors import EmbedderUnavailable, InvalidArgument, M3Error, NeedsGrant, SecretRefused
 from m3_memory.inference.embedder import EmbedderState
 from m3_memory.kernel.analyser import analyse
 from m3_memory.kernel.caller import Scope
@@ -27,7 +29,7 @@ from m3_memory.kernel.redaction import redact, redact_json
 from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from m3_memory.context import Context
     from m3_memory.inference.embedder import Embedder
@@ -35,8 +37,19 @@ if TYPE_CHECKING:
 INLINE_WINDOWS = 4
 """Windows of a text that a write embeds itself; a job brings the rest."""
 
-_LABELS = ("conversation_id", "source", "model_id", "variant")
-TEXTS = frozenset({"content", "title", "embed_text", "refresh_reason", "metadata", *_LABELS})
+_TEXTS_AT_ONCE = 64
+"""Texts embedded between two looks at the clock."""
+
+_LIMITS = (
+    ("title", MAX_TITLE_CHARACTERS),
+    ("embed_text", MAX_CONTENT_CHARACTERS),
+    ("refresh_reason", MAX_REASON_CHARACTERS),
+    ("conversation_id", MAX_LABEL_CHARACTERS),
+    ("source", MAX_LABEL_CHARACTERS),
+    ("model_id", MAX_LABEL_CHARACTERS),
+    ("variant", MAX_LABEL_CHARACTERS),
+)
+TEXTS = frozenset({"content", "metadata", *(name for name, _ in _LIMITS)})
 """Everything of a write that is text of the caller's, and so may hold a secret."""
 
 
@@ -45,35 +58,64 @@ def prepare(ctx: Context, request: WriteRequest, given: frozenset[str] = TEXTS) 
 
     `given` names the texts that are new: those pass the secret detector, what was stored before does not.
     """
-    checked = _checked(request)
-    cleaned, findings = _without_secrets(ctx, checked, given)
-    chosen, notices = _typed(cleaned)
-    _interval(chosen)
-    draft = Draft(
-        type=chosen.type,
-        title=chosen.title,
-        content=chosen.content,
-        content_hash=content_hash(chosen.content),
-        normal_hash=normal_hash(chosen.content),
-        metadata=str(chosen.metadata),
-        scope=chosen.scope,
-        conversation_id=chosen.conversation_id,
-        source=chosen.source,
-        model_id=chosen.model_id,
-        variant=chosen.variant,
-        importance=chosen.importance,
-        valid_from=chosen.valid_from,
-        valid_to=chosen.valid_to or FOREVER,
-        refresh_on=chosen.refresh_on,
-        refresh_reason=chosen.refresh_reason,
-        embed=chosen.embed,
-        embed_text=chosen.embed_text,
-        tokens=tuple(analyse(f"{chosen.title}\n{chosen.content}" if chosen.title else chosen.content)),
-        names_start=bool(chosen.valid_from),
-        reassert=chosen.reassert,
+    return embedded(ctx, _prepared(ctx, request, given))
+
+
+def prepare_all(
+    ctx: Context, requests: Sequence[WriteRequest], embedding_seconds: float = math.inf
+) -> list[Draft | M3Error]:
+    """As `prepare` for each; a request that can't be stored is an error in its place.
+
+    When `embedding_seconds` are over, or the call's time is, the vectors still missing are left to jobs.
+    """
+    prepared = prepared_all(ctx, requests)
+    drafts = [draft for draft in prepared if isinstance(draft, Draft)]
+    ready = iter(embedded_all(ctx, drafts, embedding_seconds))
+    return [next(ready) if isinstance(draft, Draft) else draft for draft in prepared]
+
+
+def prepared_all(ctx: Context, requests: Sequence[WriteRequest]) -> list[Draft | M3Error]:
+    """As `prepare_all`, still without vectors."""
+    prepared: list[Draft | M3Error] = []
+    for request in requests:
+        try:
+            prepared.append(_prepared(ctx, request, TEXTS))
+        except M3Error as error:
+            prepared.append(error)
+    return prepared
+
+
+def _prepared(ctx: Context, request: WriteRequest, given: frozenset[str]) -> Draft:
+    """The draft, still without vectors."""
+    scope = checked_scope(request.scope or Scope.AGENT)
+    said, findings = _without_secrets(ctx, _checked_texts(request), given)
+    content, title = said["content"], said["title"]
+    type_, notices = _type(request, content)
+    _interval(request)
+    return Draft(
+        type=type_,
+        title=title,
+        content=content,
+        content_hash=content_hash(content),
+        normal_hash=normal_hash(content),
+        metadata=said["metadata"],
+        scope=scope,
+        conversation_id=said["conversation_id"],
+        source=said["source"],
+        model_id=said["model_id"],
+        variant=said["variant"],
+        importance=request.importance,
+        valid_from=request.valid_from,
+        valid_to=request.valid_to or FOREVER,
+        refresh_on=request.refresh_on,
+        refresh_reason=said["refresh_reason"],
+        embed=request.embed,
+        embed_text=said["embed_text"],
+        tokens=tuple(analyse(f"{title}\n{content}" if title else content)),
+        names_start=bool(request.valid_from),
+        reassert=request.reassert,
         warnings=(*notices, *findings),
     )
-    return replace(draft, vectors=vectors_for(ctx, draft))
 
 
 def embedded_text(title: str, content: str, embed_text: str) -> str:
@@ -81,56 +123,76 @@ def embedded_text(title: str, content: str, embed_text: str) -> str:
     return embed_text or (f"{title}\n{content}" if title else content)
 
 
-def vectors_for(ctx: Context, draft: Draft) -> Vectors:
-    """The vectors of the text's first windows, or why there are none yet."""
-    if not draft.embed:
-        return Vectors()
-    embedder = ctx.embedder.get(min(1.5, ctx.seconds_left()))
-    if embedder is None:
-        return _deferred(ctx)
-    windows = embedder.windows(embedded_text(draft.title, draft.content, draft.embed_text))
-    vectors = tuple(embedder.embed(windows[:INLINE_WINDOWS]))
-    missing = len(windows) - len(vectors)
-    warnings = (f"the last {missing} of {len(windows)} windows are embedded by a job",) if missing else ()
-    status = VectorStatus.PENDING if missing else VectorStatus.READY
-    return Vectors(space_of(embedder), vectors, missing, status, warnings)
+def embedded(ctx: Context, draft: Draft) -> Draft:
+    """The draft with the vectors of its text's first windows, or why there are none yet."""
+    return embedded_all(ctx, [draft])[0]
 
 
-def space_of(embedder: Embedder) -> tuple[str, str, int, str]:
-    """What names the model's embedding space in the store."""
-    known = embedder.fingerprint
-    return known.name, known.weights_digest, known.dimension, known.text_rules
+def embedded_all(ctx: Context, drafts: Sequence[Draft], seconds: float = math.inf) -> list[Draft]:
+    """As `embedded` for each; what is not done after so many seconds, or when the call's time is up, is left
+    to jobs.
+    """
+    until = ctx.clock.monotonic() + seconds
+    wanting = [place for place, draft in enumerate(drafts) if draft.embed]
+    vectors: dict[int, Vectors] = {}
+    embedder = ctx.embedder.get(min(1.5, ctx.seconds_left())) if wanting else None
+    while embedder and wanting and _is_time(ctx, until):
+        now, wanting = wanting[:_TEXTS_AT_ONCE], wanting[_TEXTS_AT_ONCE:]
+        try:
+            found = _embedded(embedder, [drafts[place] for place in now], ctx.seconds_left() / 2)
+            vectors |= zip(now, found, strict=True)
+        except EmbedderUnavailable as error:
+            vectors |= dict.fromkeys([*now, *wanting], _later(f"{error.message}; {error.hint}"))
+            wanting = []
+    vectors |= dict.fromkeys(
+        wanting, _later("the call had no time left for it") if embedder else _deferred(ctx)
+    )
+    return [replace(d, vectors=vectors[n]) if n in vectors else d for n, d in enumerate(drafts)]
+
+
+def _is_time(ctx: Context, until: float) -> bool:
+    return ctx.clock.monotonic() < until and ctx.seconds_left() > 0
+
+
+def _embedded(embedder: Embedder, drafts: Sequence[Draft], seconds: float) -> Iterator[Vectors]:
+    """The vectors of each draft's first windows; those of the rest are left to a job."""
+    windows = [embedder.windows(embedded_text(d.title, d.content, d.embed_text)) for d in drafts]
+    flat = iter(embedder.embed([window for of in windows for window in of[:INLINE_WINDOWS]], seconds))
+    for of in windows:
+        vectors = tuple(islice(flat, min(len(of), INLINE_WINDOWS)))
+        missing = len(of) - len(vectors)
+        warnings = (f"the last {missing} of {len(of)} windows are embedded by a job",) if missing else ()
+        status = VectorStatus.PENDING if missing else VectorStatus.READY
+        yield Vectors(embedder.fingerprint, vectors, missing, status, warnings)
 
 
 def _deferred(ctx: Context) -> Vectors:
     """Vectors left to a job; nothing is said of it to those who switched the model off."""
-    off = ctx.embedder.state is EmbedderState.OFF
-    why = ctx.embedder.reason or "the model is still loading"
-    warnings = () if off else (f"findable by words now; {why}",)
-    return Vectors(missing=1, status=VectorStatus.PENDING, warnings=warnings)
+    if ctx.embedder.state is EmbedderState.OFF:
+        return Vectors(missing=1, status=VectorStatus.PENDING)
+    return _later(ctx.embedder.reason or "the model is still loading")
 
 
-def _checked(request: WriteRequest) -> WriteRequest:
-    if request.title:
-        checked_text(request.title, "title", MAX_TITLE_CHARACTERS)
-    if request.embed_text:
-        checked_text(request.embed_text, "embed_text", MAX_CONTENT_CHARACTERS)
-    if request.refresh_reason:
-        checked_text(request.refresh_reason, "refresh_reason", MAX_REASON_CHARACTERS)
-    for name in _LABELS:
-        if label := getattr(request, name):
-            checked_text(label, name, MAX_LABEL_CHARACTERS)
-    return replace(
-        request,
-        content=checked_text(request.content, "content", MAX_CONTENT_CHARACTERS),
-        scope=checked_scope(request.scope or Scope.AGENT),
-        metadata=_written(checked_metadata(request.metadata)),
-    )
+def _later(why: str) -> Vectors:
+    return Vectors(missing=1, status=VectorStatus.PENDING, warnings=(f"findable by words now; {why}",))
+
+
+def _checked_texts(request: WriteRequest) -> dict[str, str]:
+    """Every text of the request by its name, as it will be stored."""
+    texts = {"content": checked_text(request.content, "content", MAX_CONTENT_CHARACTERS)}
+    for name, limit in _LIMITS:
+        text: str = getattr(request, name)
+        texts[name] = checked_text(text, name, limit) if text else ""
+    texts["metadata"] = _written(checked_metadata(request.metadata)) if request.metadata else "{}"
+    return texts
+
+
+_SCOPES = frozenset(Scope)
 
 
 def checked_scope(name: str) -> Scope:
     """A scope that memories can be written to and read from."""
-    if name not in tuple(Scope):
+    if name not in _SCOPES:
         raise InvalidArgument(
             f"scope {name!r} is not one of: user, session, agent, org", "leave it out for agent"
         )
@@ -157,22 +219,22 @@ def _interval(request: WriteRequest) -> None:
         Interval(request.valid_from, request.valid_to)
 
 
-def _typed(request: WriteRequest) -> tuple[WriteRequest, tuple[str, ...]]:
+def _type(request: WriteRequest, content: str) -> tuple[str, tuple[str, ...]]:
+    """The type of the statement, and what to say of a choice that was not the caller's."""
     if request.type and request.type != AUTO_TYPE and not request.auto_classify:
-        return replace(request, type=checked_type(request.type)), ()
-    chosen = classify(request.content)
-    return replace(request, type=chosen), (f"type {chosen} was chosen by rules; no model was asked",)
+        return checked_type(request.type), ()
+    chosen = classify(content)
+    return chosen, (f"type {chosen} was chosen by rules; no model was asked",)
 
 
 def _without_secrets(
-    ctx: Context, request: WriteRequest, given: frozenset[str]
-) -> tuple[WriteRequest, tuple[str, ...]]:
-    texts = {name: str(getattr(request, name)) for name in sorted(given - {"metadata"})}
-    cleaned, findings = without_secrets(ctx, texts, request.metadata if "metadata" in given else "{}")
-    metadata = cleaned.pop("metadata")
-    if "metadata" in given:
-        cleaned["metadata"] = metadata
-    return replace(request, **cleaned), findings
+    ctx: Context, texts: dict[str, str], given: frozenset[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    new = {name: text for name, text in texts.items() if text and name in given and name != "metadata"}
+    cleaned, findings = without_secrets(ctx, new, texts["metadata"] if "metadata" in given else "{}")
+    if "metadata" not in given:
+        del cleaned["metadata"]
+    return texts | cleaned, findings
 
 
 def without_secrets(
@@ -184,20 +246,28 @@ def without_secrets(
     """
     if ctx.settings.secrets == "allow":
         return {**texts, "metadata": str(metadata)}, ()
-    with ctx.read() as reader:
-        key = reader.secret_key
-    found = {name: redact(text, key) for name, text in texts.items()}
-    labels, in_labels = redact_json(json.loads(str(metadata)), key)
-    markers = [f"{name}: {finding.marker}" for name, text in found.items() for finding in text.findings]
-    markers += [f"metadata: {finding.marker}" for finding in in_labels]
+    cleaned, markers = _marked(texts, metadata, b"")
+    if markers:  # the store is asked for its key only where there is something to mark with it
+        with ctx.read() as reader:
+            cleaned, markers = _marked(texts, metadata, reader.secret_key)
     if markers and ctx.settings.secrets == "refuse":
         raise SecretRefused(
             f"a secret was found ({', '.join(markers)}); nothing was stored",
             "remove it, or name where it is kept instead",
         )
-    cleaned = {name: text.text for name, text in found.items()}
-    cleaned["metadata"] = _written(labels) if in_labels else str(metadata)
     return cleaned, tuple(f"a secret was replaced in {marker}" for marker in markers)
+
+
+def _marked(texts: Mapping[str, str], metadata: object, key: bytes) -> tuple[dict[str, str], list[str]]:
+    """The texts with markers made by this key, and for each marker where it stands."""
+    found = {name: redact(text, key) for name, text in texts.items()}
+    markers = [f"{name}: {finding.marker}" for name, text in found.items() for finding in text.findings]
+    cleaned = {name: text.text for name, text in found.items()} | {"metadata": str(metadata)}
+    if metadata != "{}":
+        labels, in_labels = redact_json(json.loads(str(metadata)), key)
+        markers += [f"metadata: {finding.marker}" for finding in in_labels]
+        cleaned["metadata"] = _written(labels) if in_labels else str(metadata)
+    return cleaned, markers
 
 
 def _written(metadata: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.service.drafts import embedded_text, space_of
+from m3_memory.domains.memories.service.drafts import embedded_text
 from m3_memory.errors import EmbedderUnavailable
 from m3_memory.storage import embeddings
 
@@ -29,10 +29,10 @@ def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
         raise EmbedderUnavailable(
             f"no model: {ctx.embedder.reason or 'it is still loading'}", "m3 doctor tells more"
         )
-    fingerprint = space_of(embedder)
+    fingerprint = embedder.fingerprint
     with ctx.read() as reader:
         version = queries.find_version(reader, item)
-        space = embeddings.space_of(reader, *fingerprint)
+        space = embeddings.space_of(reader, fingerprint)
         known = embeddings.window_count(reader, item, space) if space is not None else 0
     if version is None:
         return _nothing
@@ -40,7 +40,7 @@ def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
     vectors = embedder.embed(windows[known:])
 
     def store(writer: Writer) -> None:
-        number = embeddings.space_for(writer, *fingerprint)
+        number = embeddings.space_for(writer, fingerprint)
         if queries.find_version(writer, item) and embeddings.window_count(writer, item, number) == known:
             embeddings.insert_vectors(writer, item, number, vectors, known)
             queries.note_change(writer, item, "vector")

@@ -28,6 +28,13 @@ def get(ctx: Context, id_or_prefix: str, narrowing: Filter) -> GetResult:
     and what superseded it; its text comes only where `as_of` or `known_at` asks for a moment that shows it.
     Raises NotFound for any other id, AmbiguousId for a prefix of several.
     """
+    found = _got(ctx, id_or_prefix, narrowing)
+    if found.memory:
+        ctx.note_shown([found.id])
+    return found
+
+
+def _got(ctx: Context, id_or_prefix: str, narrowing: Filter) -> GetResult:
     with ctx.read() as reader:
         view = view_of(reader, ctx.caller, narrowing)
         memory_id = resolve(reader, view, id_or_prefix)

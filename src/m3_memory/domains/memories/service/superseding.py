@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import State, WriteRequest, WriteResult, WriteStatus, digestible
 from m3_memory.domains.memories.service.drafts import prepare
+from m3_memory.domains.memories.service.neighbours import Proposal, neighbours
+from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.domains.memories.service.sightings import differences
 from m3_memory.domains.memories.service.succession import refuse_superseded_memory
 from m3_memory.domains.memories.service.targets import Target, target
-from m3_memory.domains.memories.service.writes import (
-    Operation,
-    create,
-    differences,
-    operation,
-    out_of_sight,
-    refuse_superseded,
-    repetition,
-)
+from m3_memory.domains.memories.service.versions import Creation, Saying, create
+from m3_memory.domains.memories.service.writes import out_of_sight
 from m3_memory.errors import DuplicateValue
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.ids import new_id
@@ -97,9 +93,11 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
             f"memory {old.belief.memory_id} says this already",
             "memory_update corrects a title, metadata or its end",
         )
-    repeated = repetition(op, draft, audience, "", for_all_of_it=True)
+    proposal = Proposal(draft, "", audience)
+    near = neighbours(op.writer, op.caller, [proposal])
+    repeated = near.repeated_by(proposal, for_all_of_it=True)
     if not repeated:
-        refuse_superseded(op, draft, audience, old.belief.memory_id)
+        near.refuse_superseded(proposal, replaced=old.belief.memory_id)
     new_memory = repeated or new_id(op.writer.store_time)
     state = queries.state_of(op.writer, old.belief.memory_id)
     held = draft.valid_from > old.belief.valid_from
@@ -116,7 +114,7 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
     queries.open_edge(op.writer, new_memory, old.belief.memory_id, "supersedes", event)
     if not repeated:
         inherited = replace(state, importance=draft.importance)
-        create(op, draft, new_memory, audience, inherited, other_id=old.belief.memory_id)
+        create(op, Creation(Saying(draft, new_memory, audience), inherited, old.belief.memory_id))
     return WriteResult(
         id=new_memory,
         status=WriteStatus.SUPERSEDING,

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import digestible
+from m3_memory.domains.memories.service.chunks import only, tried
 from m3_memory.domains.memories.service.standing import state_now
-from m3_memory.errors import NeedsOperator, NotCurrent, NotFound
+from m3_memory.errors import M3Error, NeedsOperator, NotCurrent, NotFound
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from m3_memory.domains.memories.model import Belief, State, Version
     from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader
@@ -32,11 +35,37 @@ class Target:
 def target(reader: Reader, caller: Caller, memory_id: str) -> Target:
     """The memory a change names by its full id.
 
-    Raises InvalidId for anything but a full id, NotFound for an id in no audience the caller holds,
-    NotCurrent for a memory the store no longer holds, NeedsOperator for one that only a person may change.
+    Raises NotFound for an id in no audience the caller holds, NotCurrent for a memory the store no longer
+    holds, NeedsOperator for one that only a person may change.
     """
-    view = View(caller, Filter(), reader.now)
-    belief = queries.newest_belief(reader, view, memory_id)
+    return only(targets(reader, caller, [memory_id]))
+
+
+def targets(reader: Reader, caller: Caller, memory_ids: Sequence[str]) -> list[Target | M3Error]:
+    """As `target` for each; what can't be changed is an error in its place."""
+    return [
+        found if isinstance(found, M3Error) else tried(_changeable, found, caller)
+        for found in _all_beside(reader, caller, memory_ids)
+    ]
+
+
+def beside(reader: Reader, caller: Caller, memory_id: str) -> Target:
+    """The memory of which a change leaves all that it says: one verified by a person too.
+
+    Raises what `target` raises otherwise.
+    """
+    return only(_all_beside(reader, caller, [memory_id]))
+
+
+def _all_beside(reader: Reader, caller: Caller, memory_ids: Sequence[str]) -> list[Target | M3Error]:
+    beliefs = queries.newest_beliefs(reader, View(caller, Filter(), reader.now), memory_ids)
+    current = [tried(_current, reader, memory_id, beliefs.get(memory_id)) for memory_id in memory_ids]
+    items = [belief.item for belief in current if not isinstance(belief, M3Error)]
+    versions = queries.versions_of(reader, items)
+    return [b if isinstance(b, M3Error) else Target(b, versions[b.item]) for b in current]
+
+
+def _current(reader: Reader, memory_id: str, belief: Belief | None) -> Belief:
     if belief is None:
         raise not_found(memory_id)
     if not belief.is_open or belief.expires_at <= reader.now or belief.trust_state == "rejected":
@@ -45,12 +74,16 @@ def target(reader: Reader, caller: Caller, memory_id: str) -> Target:
             f"memory {memory_id} is not current: {state} since {since}",
             "memory_get shows its successor if there is one; memory_restore brings back what was deleted",
         )
-    if belief.trust_state == "verified" and not caller.is_operator:
+    return belief
+
+
+def _changeable(found: Target, caller: Caller) -> Target:
+    if found.belief.trust_state == "verified" and not caller.is_operator:
         raise NeedsOperator(
-            f"memory {memory_id} was verified by a person",
+            f"memory {found.belief.memory_id} was verified by a person",
             "ask the person to change it, or write what you know beside it",
         )
-    return Target(belief, queries.version_of(reader, belief.item))
+    return found
 
 
 def not_found(memory_id: str) -> NotFound:

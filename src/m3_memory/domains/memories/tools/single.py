@@ -71,7 +71,7 @@ def memory_write(
     Write one statement per memory. Said before: answers `duplicate` with its id. If it replaces a memory
     whose id you know, use memory_supersede; to correct a record, memory_update.
     """
-    ensure_own(ctx.caller, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
+    ensure_own(ctx.started_as, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
     return service.write(
         ctx,
         WriteRequest(

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from m3_memory.domains.system.service.catalog import ToolCall, list_domains, load_domain, run_batch, run_one
-from m3_memory.domains.system.service.doctor import examine
+from m3_memory.domains.system.service.doctor import accept_head, examine
+from m3_memory.domains.system.service.help import capabilities, index
 
-__all__ = ["ToolCall", "examine", "list_domains", "load_domain", "run_batch", "run_one"]
+__all__ = [
+    "ToolCall",
+    "accept_head",
+    "capabilities",
+    "examine",
+    "index",
+    "list_domains",
+    "load_domain",
+    "run_batch",
+    "run_one",
+]

@@ -41,13 +41,13 @@ class ToolCall:
 
 def list_domains(ctx: Context) -> DomainList:
     """Every domain with its number of tools."""
-    tools = _tools(ctx)
+    tools = tools_of(ctx)
     return DomainList(tuple(Domain(*domain) for domain in tools.domains()), tuple(tools.essentials()), _HINT)
 
 
 def load_domain(ctx: Context, domain: str) -> LoadedDomain:
     """The schemas of a domain's tools. Raises InvalidArgument, with the legal names, for an unknown one."""
-    tools = _tools(ctx)
+    tools = tools_of(ctx)
     entries = tools.schemas(domain)
     return LoadedDomain(
         domain=domain,
@@ -59,7 +59,7 @@ def load_domain(ctx: Context, domain: str) -> LoadedDomain:
 
 def run_one(ctx: Context, call: ToolCall) -> CallAnswer:
     """Runs one tool. Its error is the error of the call."""
-    result = _tools(ctx).run(call.tool, dict(call.arguments), dry_run=call.dry_run)
+    result = tools_of(ctx).run(call.tool, dict(call.arguments), dry_run=call.dry_run)
     return CallAnswer(ok=True, tool=call.tool, dry_run=call.dry_run or None, result=result)
 
 
@@ -108,7 +108,8 @@ def _call_of(entry: Mapping[str, object], dry_run: bool) -> ToolCall:
     )
 
 
-def _tools(ctx: Context) -> Tools:
+def tools_of(ctx: Context) -> Tools:
+    """The catalog as this call may use it."""
     if ctx.tools is None:
         raise RuntimeError("this tool runs through dispatch only")
     return ctx.tools

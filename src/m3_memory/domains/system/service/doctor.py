@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from m3_memory.domains.system.model import Examination, Finding
-from m3_memory.storage import integrity, queue
+from m3_memory.context import as_started
+from m3_memory.declared_stores import MAIN
+from m3_memory.domains.agents.service.operators import status_of
+from m3_memory.domains.agents.service.standing import operator_news
+from m3_memory.domains.memories.service.writes import operation
+from m3_memory.domains.system.model import Acceptance, Examination, Finding
+from m3_memory.storage import embeddings, integrity, queue
+from m3_memory.storage.heads import lost_head
+from m3_memory.storage.overview import without_vectors
+from m3_memory.storage.scheduled_backup import missed, schedule_of
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
+    from m3_memory.inference.embedder import Embedder
+    from m3_memory.storage.database import Reader
 
 _LOAD_SECONDS = 10.0
 
@@ -23,14 +34,17 @@ def examine(ctx: Context) -> Examination:
     may want to act on. Of other users of the same store nothing is told but that rows, files and indexes are
     sound or not.
     """
-    ctx.embedder.get(_LOAD_SECONDS)
+    embedder = ctx.embedder.get(_LOAD_SECONDS)
     heads = ctx.database.heads.read()
-    with replace(ctx, deadline=math.inf).read() as reader:
+    with replace(ctx, deadline=math.inf, stand=as_started).read() as reader:
         faults = integrity.faults(reader, heads, ctx.clock.now())
         is_whole = all(fault.part != "schema" for fault in faults)
         counts = integrity.counts(reader) if is_whole else {}
         dead = queue.dead(reader) if is_whole else []
-        engine = reader.dialect.describe()
+        behind = _behind(reader, embedder) if is_whole and embedder else []
+        standing = _standing(ctx, reader) if is_whole else []
+        late = missed(reader, schedule_of(ctx.settings)) if is_whole and ctx.store == MAIN else []
+        engine, kept = reader.dialect.describe(), reader.dialect.notices
     return Examination(
         ok=not faults,
         engine=engine,
@@ -39,10 +53,48 @@ def examine(ctx: Context) -> Examination:
         faults=[Finding(fault.part, fault.detail) for fault in faults],
         notes=[
             *ctx.notices,
+            *kept,
+            *standing,
+            *behind,
+            *late,
             *(f"job {job.key} failed too often: {job.error}" for job in dead),
             *_exposed(ctx),
         ],
     )
+
+
+def _behind(reader: Reader, embedder: Embedder) -> list[str]:
+    """How much can't be found by meaning with the model in use, such as what another one embedded."""
+    space = embeddings.space_of(reader, embedder.fingerprint)
+    lacking = without_vectors(reader, 0 if space is None else space)
+    if not lacking:
+        return []
+    name = embedder.fingerprint.name
+    return [f"memories with no vector of the model {name}, so found by words only: {lacking:,}"]
+
+
+def _standing(ctx: Context, reader: Reader) -> list[str]:
+    """What is new about the caller's place and the operator, and a passphrase taken out by hand."""
+    found = status_of(reader)
+    removed = [f"{found.last_event}, and is no longer in the store"] if found.removed else []
+    news = (*operator_news(reader), *ctx.stand(reader, ctx.started_as).notices)
+    return [*dict.fromkeys(news), *removed]
+
+
+def accept_head(ctx: Context) -> Acceptance:
+    """Takes the history of a store that was put back for the caller's own, by an event that says so.
+
+    Changes nothing where the history holds what was noted beside the store. Raises the Unavailable errors.
+    """
+    heads = ctx.database.heads.read()
+    with ctx.write() as writer:
+        lost = lost_head(writer, heads)
+        if lost is None:
+            return Acceptance(accepted=False)
+        event = operation(ctx, writer).record("restore", "", 0, reason=f"accepted: {lost}")
+    with suppress(OSError):  # where nothing can be written beside the store, the doctor goes on telling
+        ctx.database.heads.accept(writer)
+    return Acceptance(accepted=True, lost=str(lost), event=event)
 
 
 def _exposed(ctx: Context) -> list[str]:

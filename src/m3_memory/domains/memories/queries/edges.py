@@ -1,0 +1,117 @@
+"""SQL over edges: opening and closing them, and which there were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from m3_memory.domains.memories.model import Edge
+from m3_memory.kernel.clock import FOREVER
+from m3_memory.storage.inserts import insert_rows
+from m3_memory.storage.predicates import is_open
+from m3_memory.storage.sql import Row, any_of, sql, values_of
+from m3_memory.storage.transaction import number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from m3_memory.storage.database import Reader, Writer
+
+Named = TypeVar("Named")
+
+AT_ONCE = 500
+"""How many ids or numbers one statement names."""
+
+_EDGE = sql(
+    "SELECT e.relationship, e.from_id, e.to_id, e.type, e.recorded_from, e.recorded_to, e.opened_by,"
+    " e.closed_by FROM memory_relationships AS e WHERE"
+)
+
+
+def find_edge(reader: Reader, from_id: str, to_id: str, kind: str) -> Edge | None:
+    """The open edge of this type between two memories, of any audience."""
+    row = reader.row(
+        _EDGE + sql("e.from_id = ? AND e.to_id = ? AND e.type = ? AND", from_id, to_id, kind) + is_open("e")
+    )
+    return _edge(row) if row else None
+
+
+def newest_edge_to(reader: Reader, to_id: str, kind: str) -> Edge | None:
+    """The open edge of this type that came to a memory last, of any audience."""
+    row = reader.row(
+        _EDGE
+        + sql("e.to_id = ? AND e.type = ? AND", to_id, kind)
+        + is_open("e")
+        + sql("ORDER BY e.relationship DESC LIMIT 1")
+    )
+    return _edge(row) if row else None
+
+
+def open_edges_from(reader: Reader, from_ids: Iterable[str], kind: str) -> list[Edge]:
+    """The open edges of this type that start at these memories."""
+    return [
+        _edge(row)
+        for part in in_parts(sorted(from_ids))
+        for row in reader.rows(
+            _EDGE + any_of("e.from_id", part) + sql("AND e.type = ? AND", kind) + is_open("e")
+        )
+    ]
+
+
+def close_edges(writer: Writer, closed: Sequence[tuple[int, int]]) -> None:
+    """Closes open edges, each given as (relationship, event), from this transaction's store time on."""
+    for part in in_parts(closed):
+        writer.execute(
+            sql(
+                "UPDATE memory_relationships SET recorded_to = ?, closed_by = given.column2 FROM (",
+                writer.store_time,
+            )
+            + values_of(part)
+            + sql(") AS given WHERE relationship = given.column1 AND")
+            + is_open("memory_relationships")
+        )
+
+
+def open_edges(writer: Writer, opened: Sequence[tuple[str, str, str, int]]) -> None:
+    """Opens edges, each given as (from, to, type, event), from this transaction's store time on."""
+    insert_rows(
+        writer,
+        sql("INSERT INTO memory_relationships (from_id, to_id, type, opened_by, recorded_from, recorded_to)"),
+        [(*edge, writer.store_time, FOREVER) for edge in opened],
+    )
+
+
+def edges_changed_by(reader: Reader, events: Sequence[int]) -> list[Edge]:
+    """Edges that these events opened or closed, each once."""
+    found: dict[int, Edge] = {}
+    for part in in_parts(events):
+        for column in (any_of("e.opened_by", part), any_of("e.closed_by", part)):
+            found |= {number(row[0]): _edge(row) for row in reader.rows(_EDGE + column)}
+    return list(found.values())
+
+
+def edges_between(reader: Reader, pairs: Sequence[tuple[str, str, str]]) -> list[Edge]:
+    """Every edge there ever was between these, each a (from, to, type); oldest first."""
+    wanted = frozenset(pairs)
+    found: list[Edge] = []
+    for part in in_parts(sorted({to_id for _, to_id, _ in pairs})):
+        rows = reader.rows(_EDGE + any_of("e.to_id", part))
+        found += [edge for edge in map(_edge, rows) if edge.between in wanted]
+    return sorted(found, key=lambda edge: edge.relationship)
+
+
+def in_parts(values: Sequence[Named]) -> list[Sequence[Named]]:
+    """The values in pieces that a statement can name."""
+    return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
+
+
+def _edge(row: Row) -> Edge:
+    return Edge(
+        number(row[0]),
+        text(row[1]),
+        text(row[2]),
+        text(row[3]),
+        text(row[4]),
+        text(row[5]),
+        number(row[6]),
+        None if row[7] is None else number(row[7]),
+    )

@@ -1,0 +1,107 @@
+"""Pins and feedback: what ranks and protects a memory, and never changes what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import ChangeResult, State
+from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.domains.memories.service.reads import resolve
+from m3_memory.domains.memories.service.targets import Target, beside
+from m3_memory.storage.predicates import Filter, View
+
+if TYPE_CHECKING:
+    from m3_memory.context import Context
+
+USEFUL_STEP = 0.05
+"""How much a memory gains in importance that was useful."""
+
+NOT_USEFUL_STEP = 0.05
+"""How much one loses that was not."""
+
+LEAST_IMPORTANCE = 0.1
+"""No feedback takes importance below this; a person or an agent may, by memory_update."""
+
+
+@dataclass(frozen=True)
+class FeedbackResult:
+    """The answer to feedback. `status`: recorded, or unchanged where it could change nothing more."""
+
+    id: str
+    feedback: str
+    status: str
+    importance: float
+
+    def headline(self) -> str:
+        return f"Feedback {self.feedback} {self.status}: {self.id}"
+
+
+def pin(ctx: Context, id_or_prefix: str, *, pinned: bool) -> ChangeResult:
+    """Protects a memory from machines, or no longer. A second time changes nothing.
+
+    Raises NotFound, AmbiguousId, and NotCurrent for a memory the store no longer holds.
+    """
+    with ctx.write() as writer:
+        op = operation(ctx, writer)
+        found = _found(op, id_or_prefix)
+        state = queries.state_of(writer, found.belief.memory_id)
+        status = "pinned" if pinned else "unpinned"
+        if state.pinned is pinned:
+            return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
+        _put(op, found, state, replace(state, pinned=pinned), "pin", status)
+        return ChangeResult(found.belief.memory_id, status, found.belief.version, ["pinned"])
+
+
+def feedback(ctx: Context, id_or_prefix: str, said: str) -> FeedbackResult:
+    """Takes note that a memory was useful, not useful or misleading.
+
+    The first two move its importance by a step, within LEAST_IMPORTANCE and 1. The third is one entry in its
+    corroboration ledger for each agent and conversation: it counts against it, and hides nothing. Raises as
+    `pin` does.
+    """
+    with ctx.write() as writer:
+        op = operation(ctx, writer)
+        found = _found(op, id_or_prefix)
+        state = queries.state_of(writer, found.belief.memory_id)
+        if said == "misleading":
+            return FeedbackResult(found.belief.memory_id, said, _doubted(op, found), state.importance)
+        importance = _moved(state.importance, said)
+        if importance == state.importance:
+            return FeedbackResult(found.belief.memory_id, said, "unchanged", importance)
+        _put(op, found, state, replace(state, importance=importance), "importance", said)
+        return FeedbackResult(found.belief.memory_id, said, "recorded", importance)
+
+
+def _found(op: Operation, id_or_prefix: str) -> Target:
+    memory_id = resolve(op.writer, View(op.caller, Filter(), op.writer.now), id_or_prefix)
+    return beside(op.writer, op.caller, memory_id)
+
+
+def _put(op: Operation, found: Target, state: State, changed: State, kind: str, reason: str) -> None:
+    op.record(
+        kind,
+        found.belief.memory_id,
+        found.belief.version,
+        reason=reason,
+        before=found.digestible(state),
+        after=found.digestible(changed),
+    )
+    queries.put_state(op.writer, found.belief.memory_id, changed)
+
+
+def _moved(importance: float, said: str) -> float:
+    """The importance after one feedback; what lies below the least already stays where it is."""
+    if said == "useful":
+        return min(1.0, round(importance + USEFUL_STEP, 4))
+    return min(importance, max(LEAST_IMPORTANCE, round(importance - NOT_USEFUL_STEP, 4)))
+
+
+def _doubted(op: Operation, found: Target) -> str:
+    memory_id = found.belief.memory_id
+    if queries.has_doubted(op.writer, op.caller, memory_id):
+        return "unchanged"
+    event = op.record("corroborate", memory_id, found.belief.version, reason="misleading")
+    queries.insert_doubt(op.writer, op.caller, memory_id, event)
+    return "recorded"

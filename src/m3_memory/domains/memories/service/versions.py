@@ -1,0 +1,166 @@
+"""Storing what was said: versions with their words and vectors, and new memories."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import EMBED_JOB, Belief, VectorStatus, Version, digestible
+from m3_memory.kernel.caller import Scope
+from m3_memory.kernel.clock import FOREVER, plus
+from m3_memory.storage import embeddings, queue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from m3_memory.domains.memories.model import Draft, State, Vectors
+    from m3_memory.domains.memories.service.operations import Operation
+    from m3_memory.kernel.fingerprint import Fingerprint
+    from m3_memory.storage.history import Event
+
+SESSION_SECONDS = 24 * 60 * 60
+"""How long a memory of scope session is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A draft as a version of a memory in an audience."""
+
+    draft: Draft
+    memory_id: str
+    audience: int
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A new memory. `other_id` is one it supersedes."""
+
+    saying: Saying
+    state: State
+    other_id: str = ""
+
+
+def create(op: Operation, creation: Creation) -> None:
+    """As `create_all` for one."""
+    create_all(op, [creation])
+
+
+def create_all(op: Operation, creations: Sequence[Creation]) -> None:
+    """Stores new memories: for each its event, first version, belief and state."""
+    events = op.record_all([_created(op, creation) for creation in creations])
+    sayings = [creation.saying for creation in creations]
+    items = _store(op, sayings)
+    beliefs = [_belief(op, *of) for of in zip(sayings, items, events, strict=True)]
+    queries.insert_beliefs(op.writer, beliefs)
+    queries.note_changes(op.writer, [(item, kind) for item in items for kind in ("insert", "belief")])
+    queries.put_states(op.writer, [(made.saying.memory_id, made.state) for made in creations])
+
+
+def store_version(op: Operation, saying: Saying) -> int:
+    """Adds a version with its words and vectors; returns its item."""
+    (item,) = _store(op, [saying])
+    queries.note_change(op.writer, item, "insert")
+    return item
+
+
+def store_vectors(op: Operation, item: int, vectors: Vectors) -> None:
+    """Stores what vectors there are and leaves the missing ones to a job."""
+    _store_vectors(op, [(item, vectors)])
+
+
+def inherit_vectors(op: Operation, from_item: int, to_item: int) -> None:
+    """Gives a version the vectors of one whose text is the same, and a job for those still to come."""
+    embeddings.copy_vectors(op.writer, from_item, to_item)
+    queries.note_change(op.writer, to_item, "vector")
+    if queue.is_queued(op.writer, embed_job(op, from_item).key):
+        queue.enqueue(op.writer, embed_job(op, to_item))
+
+
+def embed_job(op: Operation, item: int) -> queue.Job:
+    """The job that brings the vectors of a version."""
+    return queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id)
+
+
+def _store(op: Operation, sayings: Sequence[Saying]) -> list[int]:
+    """Adds versions with their words and vectors; their items, in order."""
+    items = queries.insert_versions(op.writer, [_version(op, saying) for saying in sayings])
+    placed = list(zip(items, sayings, strict=True))
+    queries.insert_documents(op.writer, [(item, said.audience, said.draft.tokens) for item, said in placed])
+    _store_vectors(op, [(item, said.draft.vectors) for item, said in placed])
+    return items
+
+
+def _store_vectors(op: Operation, placed: Sequence[tuple[int, Vectors]]) -> None:
+    spaces: defaultdict[Fingerprint, list[tuple[int, int, Sequence[bytes]]]] = defaultdict(list)
+    for item, vectors in placed:
+        if vectors.space and vectors.vectors:
+            spaces[vectors.space].append((item, 0, vectors.vectors))
+    for fingerprint, windows in spaces.items():
+        embeddings.insert_all_vectors(op.writer, embeddings.space_for(op.writer, fingerprint), windows)
+    pending = [item for item, vectors in placed if vectors.status is VectorStatus.PENDING]
+    queue.enqueue_all(op.writer, [embed_job(op, item) for item in pending])
+
+
+def _created(op: Operation, creation: Creation) -> Event:
+    saying = creation.saying
+    draft = saying.draft
+    return op.event(
+        "create",
+        saying.memory_id,
+        saying.version,
+        other_id=creation.other_id,
+        after=digestible(draft, draft.valid_from, draft.valid_to, creation.state),
+    )
+
+
+def _version(op: Operation, saying: Saying) -> Version:
+    draft, caller = saying.draft, op.caller
+    return Version(
+        0,
+        saying.memory_id,
+        saying.version,
+        draft.type,
+        draft.title,
+        draft.content,
+        draft.content_hash,
+        draft.normal_hash,
+        draft.metadata,
+        draft.scope,
+        saying.audience,
+        caller.agent_id,
+        caller.circle,
+        caller.project,
+        draft.conversation_id,
+        caller.conversation_id,
+        draft.source,
+        draft.model_id,
+        draft.variant,
+        draft.embed,
+        draft.embed_text,
+    )
+
+
+def _belief(op: Operation, saying: Saying, item: int, event: int) -> Belief:
+    draft, now = saying.draft, op.writer.store_time
+    return Belief(
+        0,
+        saying.memory_id,
+        item,
+        saying.version,
+        draft.valid_from,
+        draft.valid_to,
+        now,
+        FOREVER,
+        draft.trust_state,
+        plus(now, SESSION_SECONDS) if draft.scope == Scope.SESSION else FOREVER,
+        saying.audience,
+        draft.type,
+        op.caller.agent_id,
+        draft.conversation_id,
+        draft.variant,
+        event,
+        None,
+    )

@@ -1,0 +1,63 @@
+"""Tokenizers that are not ours, such as SentencePiece's, through the optional package `tokenizers`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from m3_memory.errors import EmbedderUnavailable
+from m3_memory.inference.wordpiece import Word
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+LONGEST_WORD = 64
+"""In pieces; a longer run of letters is cut into words of so many."""
+
+
+class PackageTokenizer:
+    """Reads a `tokenizer.json` of any kind. Special pieces that stand in a text are read as text, unless the
+    vocabulary itself makes them of it.
+
+    Raises EmbedderUnavailable where the package is missing, and its own errors for a file it can't read.
+    """
+
+    def __init__(self, file: Path) -> None:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise EmbedderUnavailable(
+                f"the tokenizer of the model in {file.parent} needs the package tokenizers",
+                "pip install 'm3-memory[tokenizers]' into the same environment",
+            ) from error
+        self._tokenizer = Tokenizer.from_file(str(file))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True
+        bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+        around = self._tokenizer.encode("a").ids
+        start = around.index(bare[0]) if bare and bare[0] in around else len(around)
+        self.opening = tuple(around[:start])
+        self.closing = tuple(around[start + len(bare) :])
+
+    def words(self, text: str) -> list[Word]:
+        return list(_words(self._tokenizer.encode(text, add_special_tokens=False)))
+
+
+def _words(encoding: Encoding) -> Iterator[Word]:
+    """The pieces put together to words as the tokenizer sees them; where pieces share characters, uncut."""
+    start = end = 0
+    pieces: list[int] = []
+    current: int | None = None
+    for piece, (first, last), word in zip(encoding.ids, encoding.offsets, encoding.word_ids, strict=True):
+        continues = first < end or first == last or (word == current and len(pieces) < LONGEST_WORD)
+        if pieces and not continues:
+            yield Word(start, end, tuple(pieces))
+            pieces = []
+        if not pieces:
+            start, end = first, last
+        pieces.append(piece)
+        end, current = max(end, last), word
+    if pieces:
+        yield Word(start, end, tuple(pieces))

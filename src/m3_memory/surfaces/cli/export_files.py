@@ -1,0 +1,103 @@
+"""Files that leave and come in: written whole or not at all, read by lines, with progress for a person."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from m3_memory.atomic_file import replacing
+from m3_memory.errors import InvalidArgument, StoreFull, StoreUnreachable
+from m3_memory.surfaces.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from io import BufferedReader
+
+STANDARD_OUTPUT = "-"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_TOLD_EVERY = 10_000
+_LONGEST_LINE_BYTES = 8_000_000
+"""More than the longest row takes. What is longer comes in pieces, which nobody takes for lines."""
+
+
+def write_lines(name: str, lines: Iterable[bytes], *, replace: bool) -> bytes:
+    """Writes the lines, with progress, to a new file of its user's alone, and returns the last.
+
+    It has its name only once it is whole and on the disk; `-` is standard output. Raises InvalidArgument for
+    one that is there already, unless it may be replaced, StoreUnreachable and StoreFull.
+    """
+    if name == STANDARD_OUTPUT:
+        last = _passed(lines, _show if sys.stdout.isatty() else sys.stdout.buffer.write)
+        sys.stdout.buffer.flush()
+        return last
+    path = Path(name).expanduser().absolute()
+    _ensure_free(path, replace=replace)
+    try:
+        with replacing(path) as unfinished:
+            with unfinished.open("wb") as file:
+                last = _passed(lines, file.write)
+            _ensure_free(path, replace=replace)
+    except OSError as error:
+        kind = StoreFull if error.errno in _FULL else StoreUnreachable
+        raise kind(
+            f"{path} can't be written: {error.strerror or error}; there is no export",
+            "name a file in a folder that this user may write to and that has room",
+        ) from error
+    return last
+
+
+def lines_of(name: str) -> Iterator[bytes]:
+    """The lines of a file, each with its line feed. Raises StoreUnreachable for one that can't be read."""
+    with _opened(name) as file:
+        while line := file.readline(_LONGEST_LINE_BYTES):
+            yield line
+
+
+def digest_of(name: str) -> str:
+    """SHA-256 of a file, in hexadecimal. Raises StoreUnreachable for one that can't be read."""
+    with _opened(name) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def told(lines: Iterable[bytes], doing: str) -> Iterator[bytes]:
+    """The same lines; a person at a terminal is told how many have passed."""
+    is_watched = sys.stderr.isatty()
+    for count, line in enumerate(lines, 1):
+        yield line
+        if is_watched and count % _TOLD_EVERY == 0:
+            output.print_text(f"{doing}: {count:,} lines", sys.stderr)
+
+
+@contextmanager
+def _opened(name: str) -> Generator[BufferedReader]:
+    path = Path(name).expanduser()
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise StoreUnreachable(
+            f"{path} can't be read: {error.strerror or error}", "name a file that this user may read"
+        ) from error
+
+
+def _passed(lines: Iterable[bytes], write: Callable[[bytes], object]) -> bytes:
+    last = b""
+    for last in told(lines, "exported"):
+        write(last)
+    return last
+
+
+def _show(line: bytes) -> None:
+    """A line on a terminal: what would act on it is shown as escapes."""
+    sys.stdout.buffer.write(output.inert(line.decode().removesuffix("\n")).encode() + b"\n")
+
+
+def _ensure_free(path: Path, *, replace: bool) -> None:
+    if path.is_dir():
+        raise InvalidArgument(f"{path} is a folder", "name a file in it")
+    if path.exists() and not replace:
+        raise InvalidArgument(f"{path} is there already", "name another file, or replace it with --force")
