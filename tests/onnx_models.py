@@ -78,13 +78,13 @@ def write_model(folder: Path, model: Model | None = None, name: str = "model.onn
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes((model or Model()).build().SerializeToString())
-    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    write_json(folder / "tokenizer.json", wordpiece_json())
     write_json(folder / "config.json", {"model_type": "bert", "max_position_embeddings": POSITIONS})
     return folder
 
 
-def wordpiece_json(**changes: Any) -> dict[str, Any]:
-    """The tokenizer.json of the same vocabulary."""
+def wordpiece_json(pieces: Sequence[str] = PIECES) -> dict[str, Any]:
+    """A tokenizer.json as BERT's models without case have it."""
     return {
         "normalizer": {
             "type": "BertNormalizer",
@@ -99,9 +99,8 @@ def wordpiece_json(**changes: Any) -> dict[str, Any]:
             "unk_token": "[UNK]",
             "continuing_subword_prefix": "##",
             "max_input_chars_per_word": 100,
-            "vocab": {piece: number for number, piece in enumerate(PIECES)},
+            "vocab": {piece: number for number, piece in enumerate(pieces)},
         },
-        **changes,
     }
 
 

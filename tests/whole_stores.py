@@ -7,8 +7,7 @@ from typing import LiteralString
 
 from m3_memory.kernel.clock import BEGINNING, FOREVER, ManualClock
 from m3_memory.storage.database import Database
-from m3_memory.storage.dump import dumped
-from m3_memory.storage.dump.lines import Tally
+from m3_memory.storage.dump import Tally, dumped
 from m3_memory.storage.sql import Value, sql, values_of
 from tests.migrations.story import storyteller, tell
 from tests.negative.scene import HIDDEN, Scene

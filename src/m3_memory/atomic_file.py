@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
+
+_UNFLUSHED = (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP)
+"""Windows opens no folder, nor does one that may be written but not read; some file systems flush none."""
 
 
 @contextmanager
@@ -35,9 +39,12 @@ def replacing(path: Path, *, flush: bool = True) -> Generator[Path]:
 
 
 def _flush_folder(folder: Path) -> None:
-    with suppress(PermissionError):  # Windows opens no folder, nor does one that may be written but not read
+    try:
         opened = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(opened)
         finally:
             os.close(opened)
+    except OSError as error:
+        if error.errno not in _UNFLUSHED:
+            raise

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from m3_memory.declared_stores import MAIN, DeclaredStore, read_stores
 from m3_memory.errors import InvalidSettings, StoreUnreachable
-from m3_memory.setting import Raw, Setting, checked, visible
+from m3_memory.setting import Raw, Setting, checked, expanded, visible
 
 if TYPE_CHECKING:
     from m3_memory.kernel.endpoint import Address
@@ -225,7 +225,7 @@ def host_environment(environment: Environment | None = None) -> HostEnvironment:
     project = next((name for name in _PROJECT_VARIABLES if _is_project(name, given.get(name, ""))), "")
     session = next((given[name] for name in _SESSION_VARIABLES if given.get(name)), "")
     temporary = tuple(given[name] for name in _TEMPORARY_VARIABLES if given.get(name))
-    home = given.get("HOME") or str(Path("~").expanduser())
+    home = given.get("HOME") or str(expanded("~"))
     return HostEnvironment(given.get(project, ""), project, session, home, temporary + _TEMPORARY_FOLDERS)
 
 
@@ -251,7 +251,7 @@ def _load(environment: Environment) -> tuple[Settings, dict[str, str]]:
     values: dict[str, Any] = {row.name: row.default for row in SETTINGS}
     sources = dict.fromkeys(values, "default") | {_STORES: str(path)}
     written = _read_file(path)
-    values[_STORES] = _declared(written.pop(_STORES, {}), home, str(path))
+    values[_STORES] = read_stores(written.pop(_STORES, {}), home, str(path))
     for key, raw in written.items():
         values[key] = checked(_file_row(key, path), raw, str(path))
         sources[key] = str(path)
@@ -269,10 +269,7 @@ def _home(text: str) -> Path:
             f"M3_HOME holds a variable that was not replaced: {text}",
             "write the folder out, or remove M3_HOME to use ~/.m3",
         )
-    try:
-        home = Path(text).expanduser()
-    except RuntimeError as error:
-        raise InvalidSettings("this user has no home folder", "name a folder with M3_HOME") from error
+    home = expanded(text)
     if not home.is_absolute():
         raise InvalidSettings(f"M3_HOME is not an absolute path: {text}", "write the whole path, from / or ~")
     return home
@@ -307,25 +304,19 @@ def _file_row(key: str, path: Path) -> Setting:
 
 def _fitting(settings: Settings) -> Settings:
     """The same settings, if what they say together makes sense."""
+    for store in settings.stores:
+        where = f"{settings.home / FILE_NAME}: stores.{store.name}"
+        if is_unexpanded(store.location):
+            raise InvalidSettings(f"{where} holds a variable, which nothing replaces here", "write it out")
+        if store.location == settings.store:
+            raise InvalidSettings(f"{where} is the main store", "take its table out")
     if settings.embedder == "endpoint":
         _ = settings.embedder_address
         if not settings.embedder_model:
             raise InvalidSettings("embedder_model names no model", "write its name as the server lists it")
-    if settings.embedder == "folder" and not Path(settings.embedder_folder).expanduser().is_absolute():
+    if settings.embedder == "folder" and not expanded(settings.embedder_folder).is_absolute():
         raise InvalidSettings("embedder_folder names no folder", "write the whole path, from / or ~")
     return settings
-
-
-def _declared(given: Raw, home: Path, source: str) -> tuple[DeclaredStore, ...]:
-    found = read_stores(given, home, source)
-    for store in found:
-        if is_unexpanded(store.location):
-            raise InvalidSettings(
-                f"{source}: stores.{store.name} holds a variable, which nothing replaces here", "write it out"
-            )
-        if store.location == str(home / STORE_NAME):
-            raise InvalidSettings(f"{source}: stores.{store.name} is the main store", "name another file")
-    return found
 
 
 def _shown_store(store: DeclaredStore, source: str) -> Shown:

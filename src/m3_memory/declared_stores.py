@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 from m3_memory.errors import InvalidSettings
+from m3_memory.setting import Raw, Setting, checked, expanded, without_password
 
 MAIN = "main"
 """The name of the store that the settings themselves name; no table may take it."""
@@ -17,10 +17,12 @@ POSTGRES = "postgresql://"
 MAX_STORES = 50
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_PASSWORD = re.compile(r"(://[^:@/]*:).*(?=@)|(password=)[^&]*")
-_KEYS = ("path", "database_url", "read_only", "description")
-_LONGEST = 4096
 _HINT = 'write path = "/folder/file.db", or database_url = "postgresql://…"'
+_TEXTS = {
+    "path": Setting(_HINT, high=4096, name="path"),
+    "database_url": Setting(_HINT, high=4096, name="database_url", prefix=POSTGRES),
+    "description": Setting(_HINT, high=4096, name="description"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,6 @@ def read_stores(given: object, home: Path, source: str) -> tuple[DeclaredStore, 
     return found
 
 
-def without_password(location: str) -> str:
-    """An address whose password, if it has one, is hidden; a path as it is."""
-    return _PASSWORD.sub(r"\1\2***", location)
-
-
 def _store(name: str, given: object, home: Path, source: str) -> DeclaredStore:
     where = f"{source}: stores.{name}"
     if name == MAIN or not _NAME.fullmatch(name):
@@ -79,31 +76,15 @@ def _store(name: str, given: object, home: Path, source: str) -> DeclaredStore:
         )
     if not isinstance(given, dict):
         raise InvalidSettings(f"{where} is no table", _HINT)
-    table = cast("dict[str, object]", given)
-    if unknown := [key for key in table if key not in _KEYS]:
-        raise InvalidSettings(f"{where}: unknown key {unknown[0]}", f"the keys are: {', '.join(_KEYS)}")
-    read_only = table.get("read_only", False)
+    table = cast("dict[str, Raw]", given)
+    read_only = table.pop("read_only", False)
+    if unknown := table.keys() - _TEXTS:
+        known = ", ".join((*_TEXTS, "read_only"))
+        raise InvalidSettings(f"{where}: unknown key {min(unknown)}", f"the keys are: {known}")
     if not isinstance(read_only, bool):
         raise InvalidSettings(f"{where}: read_only must be true or false", _HINT)
-    return DeclaredStore(name, _location(table, home, where), read_only, _text(table, "description", where))
-
-
-def _location(table: Mapping[str, object], home: Path, where: str) -> str:
-    path, url = _text(table, "path", where), _text(table, "database_url", where)
-    if bool(path) == bool(url):
+    texts = {key: str(checked(row, table.get(key, ""), where)) for key, row in _TEXTS.items()}
+    if bool(texts["path"]) == bool(texts["database_url"]):
         raise InvalidSettings(f"{where} needs path or database_url, one of them", _HINT)
-    if url and not url.startswith(POSTGRES):
-        raise InvalidSettings(f"{where}: database_url must begin with {POSTGRES}", _HINT)
-    if url:
-        return url
-    try:
-        return str(home / Path(path).expanduser())
-    except RuntimeError as error:
-        raise InvalidSettings(f"{where}: this user has no home folder", _HINT) from error
-
-
-def _text(table: Mapping[str, object], key: str, where: str) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
-        raise InvalidSettings(f"{where}: {key} must be a text in quotes, of plain characters", _HINT)
-    return value
+    location = texts["database_url"] or str(home / expanded(texts["path"]))
+    return DeclaredStore(name, location, read_only, texts["description"])

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from m3_memory.declared_stores import DeclaredStore
     from m3_memory.kernel.clock import Clock
     from m3_memory.storage.database import Database, Reader, Store, Writer
-    from m3_memory.storage.transaction import Connection
     from m3_memory.storage.dialect import Dialect
     from m3_memory.storage.heads import HeadFile
+    from m3_memory.storage.transaction import Connection
 
 _log = logging.getLogger(__name__)
 

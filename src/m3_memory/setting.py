@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from m3_memory.declared_stores import without_password
 from m3_memory.errors import InvalidSettings
 
 Raw: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
+
+
+_PASSWORD = re.compile(r"(://[^:@/]*:).*(?=@)|(password=)[^&]*")
 
 
 class Setting(NamedTuple):
@@ -66,3 +71,13 @@ def visible(row: Setting, value: object) -> str | float:
     if row.is_secret:
         return "***" if value else ""
     return without_password(str(value)) if row.prefix else str(value)
+
+
+def without_password(location: str) -> str:
+    """An address whose password, if it has one, is hidden; a path as it is."""
+    return _PASSWORD.sub(r"\1\2***", location)
+
+
+def expanded(path: str) -> Path:
+    """The path with `~` replaced by a home folder; where there is none it stays, and so is not absolute."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib's raises

@@ -35,9 +35,18 @@ def _context(agent: Agent) -> Context:
 
 
 def _example(agent: Agent, tool: Tool, memory_id: str) -> dict[str, object]:
-    """Its example, about a memory that is there."""
+    """Its example, about memories that are there and can be changed so."""
+    other = agent.call("memory_write", content="The release train has ten cars", type="fact")["id"]
+    match tool.name:
+        case "memory_restore":
+            agent.call("memory_delete", id=memory_id)
+        case "memory_unsupersede":
+            agent.call("memory_supersede", old_id=memory_id, content="It leaves on Mondays")
+        case _:
+            pass
     given = {
-        **dict.fromkeys(("id", "old_id", "memory_id"), memory_id),
+        **dict.fromkeys(("id", "old_id", "memory_id", "from_id"), memory_id),
+        "to_id": other,
         "path": f"{agent.caller.folder}/release.md",
     }
     return {name: given.get(name, value) for name, value in tool.example.items()}
@@ -46,8 +55,6 @@ def _example(agent: Agent, tool: Tool, memory_id: str) -> dict[str, object]:
 @pytest.mark.parametrize("tool", MEMORY_TOOLS, ids=lambda tool: tool.name)
 def test_a_call_nobody_waits_for_any_more_answers_so_and_changes_nothing(agent: Agent, tool: Tool) -> None:
     written = agent.call("memory_write", content="The release train leaves on Fridays", type="fact")
-    if tool.name == "memory_restore":
-        agent.call("memory_delete", id=written["id"])
     arguments = _example(agent, tool, written["id"])
     before = stored(agent.database)
     given_up = replace(_context(agent), cancelled=lambda: True)

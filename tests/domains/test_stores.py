@@ -13,7 +13,7 @@ import pytest
 from m3_memory.app import App
 from m3_memory.config import HostEnvironment, Settings
 from m3_memory.declared_stores import DeclaredStore
-from m3_memory.errors import StoreReadOnly
+from m3_memory.errors import ReadOnlyCall, StoreReadOnly
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.launch import Launch
 from m3_memory.surfaces.session import Session
@@ -228,3 +228,27 @@ def test_nothing_found_anywhere_is_told_with_its_reason(session: Session) -> Non
 
 def test_the_stores_are_told_to_who_asks_for_help(session: Session) -> None:
     assert "main, old, work" in answer(session, "m3_help_capabilities", query="search")["text"]
+
+
+def test_places_are_kept_apart_in_every_store(declared: Settings, clock: ManualClock) -> None:
+    """Case B32: what another project wrote to a named store is found from there, and by nobody else."""
+    app = App(declared, clock, HostEnvironment())
+    with closing(app):
+        here, there = (Session(Launch(agent="claude", project=name), app) for name in ("atlas", "harbour"))
+        memory_id = write(there, "tea is black", "work")
+        assert answer(here, "memory_search_multi_db", query="tea")["hits"] == []
+        assert answer(here, "memory_list", store="work")["total"] == 0
+        assert refusal(here, "memory_get", id=memory_id, store="work") == "not_found"
+        (hit,) = answer(there, "memory_search_multi_db", query="tea")["hits"]
+        assert (hit["id"], hit["store"]) == (memory_id, "work")
+
+
+def test_a_reading_call_writes_to_no_store(declared: Settings, clock: ManualClock) -> None:
+    with closing(App(declared, clock, HostEnvironment())) as app:
+        caller, _ = app.caller_for(Launch(agent="claude"))
+        reading = app.context(caller).reading()
+        for name in app.stores.names:
+            with pytest.raises(ReadOnlyCall), reading.at(name).write():
+                pass
+        with app.context(caller).at("work").write() as writer:
+            assert writer.owner

@@ -197,7 +197,8 @@ def test_processes_that_open_a_new_store_at_once_all_find_it_made(stores: Stores
         assert [each.says() for each in started] == ["open"] * 4
     database = open_database(location, clock)
     with database.read("local") as reader:
-        assert reader.row(sql("SELECT count(*), (SELECT count(*) FROM migrations) FROM stores")) == (1, SHIPPED)
+        counted = reader.row(sql("SELECT count(*), (SELECT count(*) FROM migrations) FROM stores"))
+        assert counted == (1, SHIPPED)
     database.close()
 
 

@@ -17,13 +17,13 @@ from m3_memory.domains.system.service import examine
 from m3_memory.errors import UnsafeFolder
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
-from m3_memory.storage.filesystem import LOCAL, Disk, FileSystem, Kind
+from m3_memory.storage.filesystem import LOCAL, Disk, FileSystem
 from m3_memory.storage.journal import keep_off_shared_memory
 from m3_memory.storage.sqlite import SqliteDatabase
 from tests.callers import Agent
 from tests.stores import SqliteStores
 
-SHARED = FileSystem(Kind.SHARED, "nfs4", "/mnt/nas")
+SHARED = FileSystem("nfs4", "/mnt/nas")
 Opener = Callable[..., SqliteDatabase]
 
 
@@ -164,23 +164,11 @@ def test_that_a_store_is_shared_is_said_by_the_first_answer_and_the_doctor(
     assert "notices" not in local.call("memory_write", content="tea is green", type="fact")
 
 
-@pytest.mark.parametrize(
-    "file_system",
-    [FileSystem(Kind.SYNCED, "Dropbox", "/home/ann/Dropbox"), FileSystem(Kind.SHARED, "nfs", "/mnt/x", True)],
-)
-def test_where_no_store_may_be_none_is_made(
-    file_system: FileSystem, tmp_path: Path, clock: ManualClock
-) -> None:
-    path = tmp_path / "m3.db"
-    with pytest.raises(UnsafeFolder):
-        SqliteDatabase(path, clock, disk=Disk(file_system))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_a_service_copies_is_refused_by_its_marks(tmp_path: Path, clock: ManualClock) -> None:
     (tmp_path / ".stfolder").mkdir()
-    with pytest.raises(UnsafeFolder, match="Syncthing"):
-        open_database(tmp_path / "m3" / "m3.db", clock)
+    with pytest.raises(UnsafeFolder, match="stfolder"):
+        open_database(tmp_path / "m3.db", clock)
+    assert [file.name for file in tmp_path.iterdir()] == [".stfolder"]
     open_database(tmp_path.parent / f"{tmp_path.name}.db", clock).close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from collections.abc import Generator
@@ -164,6 +165,21 @@ def test_a_store_moves_in_one_command(
     assert whole(operator, tmp_path / "after.jsonl") == before
     itself = operator.types("move", programs.environment["M3_HOME"], answers=[PASSPHRASE])
     assert (itself.code, "invalid_argument" in itself.shown) == (2, True)
+
+
+def test_devices_and_pipes_are_neither_replaced_nor_read(
+    operator: Person, programs: CommandLine, tmp_path: Path
+) -> None:
+    """`m3 export /dev/null --force` by root must not put a file in its place."""
+    pipe, file, link = tmp_path / "pipe", tmp_path / "file", tmp_path / "link"
+    os.mkfifo(pipe)
+    for command in (["export", "--force", str(pipe)], ["export", str(tmp_path)], ["import", str(pipe)]):
+        assert programs.run(*command).error["code"] == "invalid_argument"
+    assert pipe.is_fifo()
+    file.touch()
+    link.symlink_to(file)
+    assert programs.run("export", "--force", str(link)).answer["memories"] == len(FACTS)
+    assert (link.is_symlink(), file.read_bytes().count(b"\n")) == (True, len(FACTS) + 1)
 
 
 def test_what_one_may_see_leaves_in_a_file_and_comes_in_from_it(

@@ -80,6 +80,18 @@ def test_a_wrong_table_is_refused_naming_file_and_key(home: Path, text: str, nam
     assert raised.value.hint
 
 
+def test_the_main_store_has_no_second_name_whichever_it_is(home: Path) -> None:
+    given = written(
+        home, '[stores.work]\ndatabase_url = "postgresql://db/m3"\n[stores.old]\npath = "m3.db"\n'
+    )
+    with pytest.raises(InvalidSettings, match=r"stores\.old is the main store"):
+        load_settings(given)
+    with pytest.raises(InvalidSettings, match=r"stores\.work is the main store"):
+        load_settings(given | {"M3_DATABASE_URL": "postgresql://db/m3"})
+    elsewhere = load_settings(given | {"M3_DATABASE_URL": "postgresql://db/other"})
+    assert list(elsewhere.all_stores) == ["main", "old", "work"]
+
+
 def test_a_wrong_address_is_not_repeated_in_the_message(home: Path) -> None:
     with pytest.raises(InvalidSettings) as raised:
         load_settings(written(home, '[stores.work]\ndatabase_url = "pgsql://ann:hunter2@db/m3"'))

@@ -146,13 +146,10 @@ def spoil_the_manifest(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (flip_a_byte, "the model file {folder}/model.onnx does not match its digest; reinstall m3-memory"),
-        (
-            cut_the_vocabulary,
-            "the model file {folder}/vocab.txt does not match its digest; reinstall m3-memory",
-        ),
-        (lose_the_model, "the model file {folder}/model.onnx cannot be read; reinstall m3-memory"),
-        (spoil_the_manifest, "the model's manifest in {folder} cannot be read; reinstall m3-memory"),
+        (flip_a_byte, "model.onnx does not match its digest"),
+        (cut_the_vocabulary, "vocab.txt does not match its digest"),
+        (lose_the_model, "model.onnx"),
+        (spoil_the_manifest, "can't be read"),
     ],
 )
 def test_a_damaged_model_is_not_loaded_and_says_what_to_do(
@@ -163,7 +160,9 @@ def test_a_damaged_model_is_not_loaded_and_says_what_to_do(
     source = LazyEmbedder(lambda: MiniLm.load(folder))
     assert source.get(LONG_SECONDS) is None
     assert source.state is EmbedderState.FAILED
-    assert source.reason == reason.format(folder=folder)
+    assert reason in source.reason
+    assert str(folder) in source.reason
+    assert source.reason.endswith("; reinstall m3-memory")
 
 
 def test_without_onnxruntime_the_reason_says_that_search_goes_by_words(

@@ -43,8 +43,8 @@ class Opened:
     def __init__(self, url: str, **settings: Any) -> None:
         self.lost: list[EmbedderUnavailable] = []
         self.pauses: list[float] = []
-        given = {"embedder": "endpoint", "embedder_url": url, "embedder_model": "stub"}
-        self.settings = Settings(Path("unused"), **given | {"timeout_seconds": 3 * MINUTE} | settings)
+        given: dict[str, Any] = {"embedder_model": "stub", "timeout_seconds": 3 * MINUTE}
+        self.settings = Settings(Path("unused"), embedder_url=url, **given | settings)
         self.model = Endpoint(self.settings, self.lost.append, self.pauses.append)
 
     def embed(self, *texts: str, seconds: float = MINUTE) -> list[list[float]]:
@@ -165,8 +165,14 @@ def sends(content: str | bytes) -> Reply:
         (with_vector([1e999] * 256), "not finite"),
         (with_vector([1e308] * 256), "not finite"),
         (with_vector([10**400, *[0.1] * 255]), "no list of numbers"),
-        (changed(lambda entries: [entry.update(embedding=["0.1"] * 256) for entry in entries]), "no list of numbers"),
-        (changed(lambda entries: [entry.update(embedding=[True] * 256) for entry in entries]), "no list of numbers"),
+        (
+            changed(lambda entries: [entry.update(embedding=["0.1"] * 256) for entry in entries]),
+            "no list of numbers",
+        ),
+        (
+            changed(lambda entries: [entry.update(embedding=[True] * 256) for entry in entries]),
+            "no list of numbers",
+        ),
         (with_vector([]), "a vector for each text"),
         (changed(lambda entries: [entry.update(embedding=[]) for entry in entries]), "0 values"),
         (with_vector("AAAA"), "a vector for each text"),

@@ -16,6 +16,7 @@ from m3_memory.kernel.ranking import (
     document,
     inverse_frequency,
     passages,
+    together,
 )
 
 KNOWN = TermStatistics(
@@ -110,3 +111,13 @@ def test_equal_scores_are_ordered_by_id() -> None:
 @given(st.dictionaries(st.integers(), st.floats(0, 1)).map(lambda scores: list(scores.items())))
 def test_the_order_in_which_scores_come_decides_nothing(scored: list[tuple[int, float]]) -> None:
     assert best_first(reversed(scored)) == best_first(scored)
+
+
+def test_statistics_of_several_stores_are_those_of_one_with_all_their_documents() -> None:
+    one = TermStatistics(3, 4.0, {"lamp": 2, "quay": 1})
+    other = TermStatistics(1, 8.0, {"lamp": 1, "mole": 1})
+    both = together([one, other])
+    assert (both.documents, both.average_length) == (4, 5.0)
+    assert dict(both.documents_with) == {"lamp": 3, "quay": 1, "mole": 1}
+    assert together([one]) == one
+    assert together([]).documents == 0

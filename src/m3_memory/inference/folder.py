@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,12 @@ from m3_memory.errors import EmbedderUnavailable
 from m3_memory.inference.embedder import Prefixes
 from m3_memory.inference.local import LocalModel, Tokenizer
 from m3_memory.inference.model_files import ModelFiles, Pooling
-from m3_memory.inference.runtime import Port, Session, open_session
-from m3_memory.inference.windowed import Floats
+from m3_memory.inference.runtime import open_session
+from m3_memory.inference.windowed import Floats, mean
+from m3_memory.setting import expanded
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession, NodeArg
 
 MARGIN_TOKENS = 8
 """Left free: some tokenizers make a piece or two more of a text that begins where another was cut."""
@@ -40,7 +44,7 @@ def open_folder(settings: Settings) -> LocalModel:
 
     Raises EmbedderUnavailable, which names the file that is missing or not understood.
     """
-    files = ModelFiles(Path(settings.embedder_folder).expanduser())
+    files = ModelFiles(expanded(settings.embedder_folder))
     file = files.model()
     session = open_session(file, is_ours=False)
     output, is_pooled = _output(session.get_outputs(), file)
@@ -56,7 +60,7 @@ def open_folder(settings: Settings) -> LocalModel:
     return model
 
 
-def _output(ports: Sequence[Port], model: Path) -> tuple[str, bool]:
+def _output(ports: Sequence[NodeArg], model: Path) -> tuple[str, bool]:
     """The output that holds the vector of the text, or those of its tokens, and whether it is the former."""
     names = {port.name: len(port.shape) for port in ports}
     if list(names.values()) == [2]:
@@ -67,7 +71,7 @@ def _output(ports: Sequence[Port], model: Path) -> tuple[str, bool]:
     raise EmbedderUnavailable(f"{model} has no output that holds vectors of a text or its tokens", _EXPORT)
 
 
-def _inputs(ports: Sequence[Port], model: Path) -> dict[str, type[np.signedinteger[Any]]]:
+def _inputs(ports: Sequence[NodeArg], model: Path) -> dict[str, type[np.signedinteger[Any]]]:
     """The type of each input. Raises EmbedderUnavailable for a model that wants more than a text."""
     unknown = [port.name for port in ports if port.name not in _INPUTS or port.type not in _TYPES]
     if unknown or not ports:
@@ -76,7 +80,10 @@ def _inputs(ports: Sequence[Port], model: Path) -> dict[str, type[np.signedinteg
 
 
 def _runner(
-    session: Session, inputs: dict[str, type[np.signedinteger[Any]]], output: str, pooling: Pooling | None
+    session: InferenceSession,
+    inputs: dict[str, type[np.signedinteger[Any]]],
+    output: str,
+    pooling: Pooling | None,
 ) -> Callable[[Sequence[int]], Floats]:
     def run(numbers: Sequence[int]) -> Floats:
         tokens = np.array([numbers], np.int64)
@@ -99,6 +106,4 @@ def _try(run: Callable[[Sequence[int]], Floats], tokenizer: Tokenizer, capacity:
         raise EmbedderUnavailable(f"{model} reads too little text at once", "choose another model")
     piece = tokenizer.words("a")[0].pieces[0]
     for count in (1, capacity + MARGIN_TOKENS):
-        vector = run([*tokenizer.opening, *([piece] * count), *tokenizer.closing])
-        if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
-            raise EmbedderUnavailable(f"{model} makes no usable vector of a text", _EXPORT)
+        mean([run([*tokenizer.opening, *([piece] * count), *tokenizer.closing])])

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MOST_BYTES = 1 << 24
-_LONGEST_SECONDS = 3600.0
 _THIS_MACHINE = ("127.0.0.1", "::1")
 
 
@@ -130,4 +129,4 @@ def _left(until: float) -> float:
     seconds = until - time.monotonic()
     if seconds <= 0:
         raise TimeoutError("the time is up")
-    return min(seconds, _LONGEST_SECONDS)
+    return seconds

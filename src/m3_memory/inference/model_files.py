@@ -7,7 +7,7 @@ run as code, and a file that says something else than expected is refused by its
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import cast
@@ -35,7 +35,7 @@ _WORDPIECE: Mapping[str, Mapping[str, object]] = {
         "unk_token": "[UNK]",
         "max_input_chars_per_word": LONGEST_WORD,
     },
-    "normalizer": {"type": "BertNormalizer", "handle_chinese_chars": True},
+    "normalizer": {"type": "BertNormalizer", "handle_chinese_chars": True, "lowercase": True},
     "pre_tokenizer": {"type": "BertPreTokenizer"},
 }
 """What a tokenizer.json says of itself that our own tokenizer reads alike."""
@@ -68,14 +68,21 @@ class ModelFiles:
         )
 
     def tokenizer(self) -> Tokenizer:
-        """Ours where it is BERT's, the package's otherwise."""
-        described, vocabulary = self._folder / "tokenizer.json", self._folder / "vocab.txt"
-        if described.is_file():
-            return _described(described)
-        if not vocabulary.is_file():
-            raise EmbedderUnavailable(f"{self._folder} has neither tokenizer.json nor vocab.txt", _AGAIN)
-        cased = self._values("tokenizer_config.json").get("do_lower_case") is False
-        return _wordpiece(_text(vocabulary).removesuffix("\n").split("\n"), cased, vocabulary)
+        """Ours where it is that of BERT's models without case, the package's otherwise."""
+        file = self._folder / "tokenizer.json"
+        found = _object(file)
+        parts = {name: _part(found, name) for name in _WORDPIECE}
+        is_ours = all(rules.items() <= parts[name].items() for name, rules in _WORDPIECE.items())
+        if not is_ours or parts["normalizer"].get("strip_accents") is False:
+            return PackageTokenizer(file)
+        numbered = cast("dict[str, int]", _part(parts["model"], "vocab"))
+        pieces = sorted(numbered, key=numbered.__getitem__)
+        try:
+            if [numbered[piece] for piece in pieces] != list(range(len(pieces))):
+                raise ValueError("the pieces are not numbered in turn")
+            return WordPiece(pieces)
+        except ValueError as error:
+            raise EmbedderUnavailable(f"{file}: {error}", _AGAIN) from error
 
     def max_tokens(self) -> int:
         """How many tokens the model reads, special ones too; MAX_TOKENS at most."""
@@ -97,8 +104,8 @@ class ModelFiles:
     def pooling(self) -> Pooling:
         """How the vectors of the tokens become one."""
         file = self._folder / "modules.json"
-        steps = _json(file) if file.is_file() else []
-        kinds = {_kind(step): str(step.get("path", "")) for step in cast("list[Values]", steps)}
+        steps = cast("list[Values]", _json(file) if file.is_file() else [])
+        kinds = {str(step["type"]).rpartition(".")[2]: str(step.get("path", "")) for step in steps}
         if unknown := kinds.keys() - _MODULES:
             raise EmbedderUnavailable(
                 f"the model in {self._folder} goes on after pooling ({', '.join(sorted(unknown))})",
@@ -127,31 +134,6 @@ class ModelFiles:
         """The object in a JSON file; an empty one if there is no such file."""
         file = self._folder / name
         return _object(file) if file.is_file() else {}
-
-
-def _described(file: Path) -> Tokenizer:
-    found = _object(file)
-    parts = {name: _part(found, name) for name in _WORDPIECE}
-    cased = parts["normalizer"].get("lowercase") is False
-    is_ours = all(rules.items() <= parts[name].items() for name, rules in _WORDPIECE.items())
-    if not is_ours or parts["normalizer"].get("strip_accents") not in (None, not cased):
-        return PackageTokenizer(file)
-    numbered = cast("dict[str, int]", _part(parts["model"], "vocab"))
-    pieces = sorted(numbered, key=numbered.__getitem__)
-    if [numbered[piece] for piece in pieces] != list(range(len(pieces))):
-        raise EmbedderUnavailable(f"the pieces of {file} are not numbered in turn", _AGAIN)
-    return _wordpiece(pieces, cased, file)
-
-
-def _wordpiece(pieces: Sequence[str], cased: bool, source: Path) -> Tokenizer:
-    try:
-        return WordPiece([piece.removesuffix("\r") for piece in pieces], cased=cased)
-    except ValueError as error:
-        raise EmbedderUnavailable(f"{source}: {error}", "choose a model with BERT's vocabulary") from error
-
-
-def _kind(step: Values) -> str:
-    return str(step.get("type")).rpartition(".")[2]
 
 
 def _part(values: Values, name: str) -> Values:

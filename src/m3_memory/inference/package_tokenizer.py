@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from m3_memory.errors import EmbedderUnavailable
 from m3_memory.inference.wordpiece import Word
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
-
-LONGEST_WORD = 64
-"""In pieces; a longer run of letters is cut into words of so many."""
 
 
 class PackageTokenizer:
@@ -42,22 +34,6 @@ class PackageTokenizer:
         self.closing = tuple(around[start + len(bare) :])
 
     def words(self, text: str) -> list[Word]:
-        return list(_words(self._tokenizer.encode(text, add_special_tokens=False)))
-
-
-def _words(encoding: Encoding) -> Iterator[Word]:
-    """The pieces put together to words as the tokenizer sees them; where pieces share characters, uncut."""
-    start = end = 0
-    pieces: list[int] = []
-    current: int | None = None
-    for piece, (first, last), word in zip(encoding.ids, encoding.offsets, encoding.word_ids, strict=True):
-        continues = first < end or first == last or (word == current and len(pieces) < LONGEST_WORD)
-        if pieces and not continues:
-            yield Word(start, end, tuple(pieces))
-            pieces = []
-        if not pieces:
-            start, end = first, last
-        pieces.append(piece)
-        end, current = max(end, last), word
-    if pieces:
-        yield Word(start, end, tuple(pieces))
+        """Each piece counts as a word; windows end between words where there is white space near."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return [Word(*place, (piece,)) for piece, place in zip(found.ids, found.offsets, strict=True)]

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from m3_memory.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 THREADS = min(4, os.cpu_count() or 1)
 _FATAL = 4  # its least talkative level
 _CONFINES_WEIGHTS = (1, 24)
 
 
-class Port(Protocol):
-    """One input or output of a graph. `type` is such as `tensor(int64)`; an open size is no number."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def shape(self) -> Sequence[int | str | None]: ...
-
-
-class Session(Protocol):
-    """All that is used of onnxruntime's session. Safe to run from several threads at once."""
-
-    def run(self, output_names: Sequence[str], input_feed: Mapping[str, NDArray[Any]]) -> list[Any]: ...
-
-    def get_inputs(self) -> Sequence[Port]: ...
-
-    def get_outputs(self) -> Sequence[Port]: ...
-
-
-def open_session(model: Path, *, is_ours: bool) -> Session:
+def open_session(model: Path, *, is_ours: bool) -> InferenceSession:
     """A session whose runs share a few threads. A model that is not ours is optimised first.
 
     Raises EmbedderUnavailable where onnxruntime can't be had, and onnxruntime's own errors for a file that is

@@ -52,23 +52,15 @@ class LazyEmbedder:
         self._retry_at = math.inf
         self._lock = Lock()
         self._finished = Event()
-        self._state = EmbedderState.IDLE
-        self._reason = ""
+        self.state = EmbedderState.IDLE
+        self.reason = ""
         self._embedder: Embedder | None = None
-
-    @property
-    def state(self) -> EmbedderState:
-        return self._state
-
-    @property
-    def reason(self) -> str:
-        return self._reason
 
     def get(self, wait_seconds: float = 1.5) -> Embedder | None:
         with self._lock:
-            again = self._state is EmbedderState.FAILED and self._monotonic() >= self._retry_at
-            if again or self._state is EmbedderState.IDLE:
-                self._state, self._reason, self._finished = EmbedderState.LOADING, "", Event()
+            again = self.state is EmbedderState.FAILED and self._monotonic() >= self._retry_at
+            if again or self.state is EmbedderState.IDLE:
+                self.state, self.reason, self._finished = EmbedderState.LOADING, "", Event()
                 self._start()
             finished = self._finished
         finished.wait(min(max(wait_seconds, 0.0), TIMEOUT_MAX))
@@ -77,7 +69,7 @@ class LazyEmbedder:
     def lose(self, error: Exception) -> None:
         """Says that the model, there until now, can't be used any more, and why."""
         with self._lock:
-            if self._state is EmbedderState.READY:
+            if self.state is EmbedderState.READY:
                 self._fail(error)
 
     def _start(self) -> None:
@@ -98,14 +90,14 @@ class LazyEmbedder:
         except Exception as error:  # loading is an edge: whatever is wrong, search goes on by words
             self._fail(error)
         else:
-            self._state = EmbedderState.READY
+            self.state = EmbedderState.READY
             self._finished.set()
 
     def _fail(self, error: Exception) -> None:
         self._embedder = None
-        self._reason = _sentence(error)
+        self.reason = _sentence(error)
         self._retry_at = self._monotonic() + self._retry_seconds
-        self._state = EmbedderState.FAILED
+        self.state = EmbedderState.FAILED
         self._finished.set()
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from m3_memory.errors import EmbedderUnavailable
 from m3_memory.inference.embedder import Prefixes
 from m3_memory.inference.windows import windows
 from m3_memory.inference.wordpiece import Word
@@ -32,7 +33,8 @@ class Windowed(ABC):
     """An `Embedder` whose windows hold at most `capacity` word pieces and share at most `overlap`.
 
     A text of several windows gets the mean of their vectors. Who derives from it says what the words of a
-    text are, makes the vectors, and sets the fingerprint.
+    text are, makes the vectors, and sets the fingerprint. Raises EmbedderUnavailable for prefixes that leave
+    too little room.
     """
 
     fingerprint: Fingerprint
@@ -40,7 +42,9 @@ class Windowed(ABC):
     def __init__(self, capacity: int, overlap: int, prefixes: Prefixes) -> None:
         self._prefixes = prefixes
         longest = max(sum(len(word.pieces) for word in self.words(prefix)) for prefix in prefixes)
-        self._capacity = max(capacity // 2, capacity - longest)
+        if longest > capacity // 2:
+            raise EmbedderUnavailable("what the model is to read before a text is too long", "shorten it")
+        self._capacity = capacity - longest
         self._overlap = overlap
 
     @abstractmethod
@@ -76,6 +80,13 @@ class Windowed(ABC):
 
 
 def mean(vectors: Sequence[Floats]) -> Floats:
-    """The mean of the directions of some vectors, at length one."""
-    total: Floats = np.stack([vector / np.float32(np.linalg.norm(vector)) for vector in vectors]).sum(axis=0)
-    return total / np.float32(np.linalg.norm(total))
+    """The mean of the directions of some vectors, at length one. Raises EmbedderUnavailable."""
+    total: Floats = np.stack([_unit(vector) for vector in vectors]).sum(axis=0)
+    return _unit(total)
+
+
+def _unit(vector: Floats) -> Floats:
+    length = np.linalg.norm(vector)
+    if vector.ndim != 1 or not 0 < length < math.inf:
+        raise EmbedderUnavailable("the model makes no usable vector of a text", "choose another model")
+    return vector / np.float32(length)

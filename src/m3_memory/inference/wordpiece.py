@@ -40,12 +40,12 @@ class Word(NamedTuple):
 class WordPiece:
     """A vocabulary and its rules. Safe to call from several threads.
 
-    What stands in the text never becomes a special piece: `[SEP]` in a text is five ordinary words. An
-    uncased model reads lower case without accents; a cased one reads what is written.
+    What stands in the text never becomes a special piece: `[SEP]` in a text is five ordinary words. Read is
+    lower case without accents.
     Raises ValueError for a vocabulary without `[UNK]`, `[CLS]` or `[SEP]`.
     """
 
-    def __init__(self, vocabulary: Sequence[str], *, cased: bool = False) -> None:
+    def __init__(self, vocabulary: Sequence[str]) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         self._longest_piece = max(map(len, vocabulary))
         missing = [piece for piece in ("[UNK]", "[CLS]", "[SEP]") if piece not in self._numbers]
@@ -54,8 +54,6 @@ class WordPiece:
         self._unknown = (self._numbers["[UNK]"],)
         self.opening = (self._numbers["[CLS]"],)
         self.closing = (self._numbers["[SEP]"],)
-        self._cased = cased
-        self._folded = _printed if cased else _folded
         self._known: Callable[[str], tuple[int, ...]] = lru_cache(CACHED_WORDS)(self._segmented)
 
     def words(self, text: str) -> list[Word]:
@@ -67,8 +65,7 @@ class WordPiece:
         for match in _RUN.finditer(text):
             run = match.group()
             if run.isascii() and run.isprintable():
-                letters = run if self._cased else run.lower()
-                found.append(Word(match.start(), match.end(), self._pieces(letters)))
+                found.append(Word(match.start(), match.end(), self._pieces(run.lower())))
             else:
                 found.extend(self._split(run, match.start()))
         return found
@@ -77,11 +74,11 @@ class WordPiece:
         start, letters = 0, ""
         for place, character in enumerate(run):
             if not _stands_alone(character):
-                letters += self._folded(character)
+                letters += _folded(character)
                 continue
             if letters:
                 yield Word(offset + start, offset + place, self._pieces(letters))
-            yield Word(offset + place, offset + place + 1, self._pieces(self._folded(character)))
+            yield Word(offset + place, offset + place + 1, self._pieces(_folded(character)))
             start, letters = place + 1, ""
         if letters:
             yield Word(offset + start, offset + len(run), self._pieces(letters))
@@ -106,15 +103,10 @@ class WordPiece:
         return tuple(pieces)
 
 
-def _printed(character: str) -> str:
-    """The character itself; empty for what is not text."""
-    return "" if character == "\ufffd" or category(character).startswith("C") else character
-
-
 @lru_cache(CACHED_CHARACTERS)
 def _folded(character: str) -> str:
     """The character in lower case without accents; empty for what is not text."""
-    if not _printed(character):
+    if character == "\ufffd" or category(character).startswith("C"):
         return ""
     bare = "".join(part for part in normalize("NFD", character) if category(part) != "Mn")
     return "".join(part.lower() for part in bare)

@@ -10,19 +10,16 @@ from m3_memory.errors import InvalidSettings
 
 _PORTS = {"http": 80, "https": 443}
 _ROUTE = "/embeddings"
-_FORM = re.compile(
-    r"(https?)://(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::([0-9]{1,5}))?((?:/[\w.~%+:-]*)*)", re.ASCII
-)
+_FORM = re.compile(r"(https?)://(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::([0-9]{1,5}))?((?:/[\w.~%+:-]*)*)", re.ASCII)
 
 
 class Address(NamedTuple):
-    """Where to send texts to. `path` is that of the request; `is_loopback` says that it is this machine."""
+    """Where to send texts to. `path` is that of the request."""
 
     scheme: str
     host: str
     port: int
     path: str
-    is_loopback: bool
 
     @property
     def shown(self) -> str:
@@ -57,7 +54,7 @@ def read_address(url: str, remote_host: str, *, has_key: bool) -> Address:
             "use https, or take M3_EMBEDDER_API_KEY away",
         )
     path = (parts[4].rstrip("/") or "/v1").removesuffix(_ROUTE) + _ROUTE
-    return Address(scheme, host, int(parts[3] or _PORTS[scheme]), path, loopback)
+    return Address(scheme, host, int(parts[3] or _PORTS[scheme]), path)
 
 
 def _is_loopback(host: str) -> bool:

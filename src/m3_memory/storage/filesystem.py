@@ -13,9 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from m3_memory.errors import UnsafeFolder
@@ -23,27 +21,18 @@ from m3_memory.errors import UnsafeFolder
 MOVE = "move it to a disk of this machine and name that folder with M3_HOME, or in [stores.NAME]"
 
 
-class Kind(StrEnum):
-    LOCAL = "local"
-    SHARED = "shared"
-    SYNCED = "synced"
+class FileSystem(NamedTuple):
+    """What a store lies on if machines share it, such as `nfs4`, and the folder where that begins.
 
-
-@dataclass(frozen=True, slots=True)
-class FileSystem:
-    """Where a store lies: the kind, its name for people (`nfs4`, `Dropbox`), and the folder where it begins.
-
-    `locks_are_local` says that a shared one keeps each machine's locks to that machine.
+    Both are empty for a disk of this machine.
     """
 
-    kind: Kind
     name: str = ""
     top: str = ""
-    locks_are_local: bool = False
 
     @property
     def is_shared(self) -> bool:
-        return self.kind is Kind.SHARED
+        return bool(self.name)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -55,21 +44,8 @@ class FileSystem:
             f" without write-ahead log and mapped files, and is slower; better {MOVE}",
         )
 
-    def ensure_safe(self) -> None:
-        """Raises UnsafeFolder where no store may be."""
-        if self.kind is Kind.SYNCED:
-            raise UnsafeFolder(
-                f"{self.top} belongs to {self.name}, which copies files by itself and would damage the store",
-                MOVE,
-            )
-        if self.locks_are_local:
-            raise UnsafeFolder(
-                f"{self.top} ({self.name}) is mounted so that locks hold on one machine only",
-                f"mount it with locks, or {MOVE}",
-            )
 
-
-LOCAL = FileSystem(Kind.LOCAL)
+LOCAL = FileSystem()
 
 
 class Disk(NamedTuple):
@@ -89,53 +65,28 @@ _SHARED = frozenset(
 _LOCAL_FUSE = frozenset(
     "fuse.bindfs fuse.cryfs fuse.encfs fuse.fuse-overlayfs fuse.gocryptfs fuse.ntfs-3g".split()
 )
-_CLOUD_FUSE = {
-    "fuse.blobfuse": "Azure Blob Storage",
-    "fuse.blobfuse2": "Azure Blob Storage",
-    "fuse.gcsfuse": "Google Cloud Storage",
-    "fuse.google-drive-ocamlfuse": "Google Drive",
-    "fuse.goofys": "S3",
-    "fuse.mountpoint-s3": "S3",
-    "fuse.onedriver": "OneDrive",
-    "fuse.pcloud": "pCloud",
-    "fuse.rclone": "rclone",
-    "fuse.s3fs": "S3",
-}
+_CLOUD_FUSE = frozenset(
+    """
+    fuse.blobfuse fuse.blobfuse2 fuse.gcsfuse fuse.google-drive-ocamlfuse fuse.goofys fuse.mountpoint-s3
+    fuse.onedriver fuse.pcloud fuse.rclone fuse.s3fs
+    """.split()
+)
 _LOCAL_LOCKS = frozenset({"nolock", "local_lock=all", "local_lock=posix", "nobrl"})
+
+# Where services put the folders that they copy, and what they leave at the top of those elsewhere.
+_SYNCED = re.compile(
+    r"(?:(?:/home/[^/]+|/Users/[^/]+|/root|[A-Za-z]:\\Users\\[^\\]+)[/\\](?:Dropbox(?: \([^/\\]+\))?"
+    r"|OneDrive(?: - [^/\\]+)?|iCloud ?Drive|Google ?Drive|My Drive|Nextcloud|ownCloud|pCloud ?Drive"
+    r"|Proton ?Drive|Yandex\.Disk|Box Sync|MEGAsync)"
+    r"|/Users/[^/]+/Library/(?:Mobile Documents|CloudStorage/[^/]+)|[A-Za-z]:\\My Drive)(?=[/\\]|$)"
+)
+_MARKS = (
+    *(".stfolder", ".dropbox.cache", ".nextcloudsync.log", ".owncloudsync.log", ".tmp.drivedownload"),
+    ".sync/ID",
+)
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _ON_MACOS = re.compile(r"(?P<source>.+?) on (?P<top>/.*?) \((?P<name>[\w.]+)(?P<options>[^()]*)\)")
-
-_SEPARATOR = r"[/\\]"
-_HOME = rf"(?:/home/[^/]+|/Users/[^/]+|/root|[A-Za-z]:\\Users\\[^\\]+){_SEPARATOR}"
-_SERVICES = tuple(
-    (re.compile(rf"({place})(?:{_SEPARATOR}|$)"), name)
-    for place, name in (
-        (r"/Users/[^/]+/Library/Mobile Documents", "iCloud Drive"),
-        (r"/Users/[^/]+/Library/CloudStorage/[^/]+", "a cloud storage service"),
-        (rf"{_HOME}iCloud ?Drive", "iCloud Drive"),
-        (rf"{_HOME}Dropbox(?: \([^/\\]+\))?", "Dropbox"),
-        (rf"{_HOME}OneDrive(?: - [^/\\]+)?", "OneDrive"),
-        (rf"{_HOME}(?:Google ?Drive|My Drive)", "Google Drive"),
-        (r"[A-Za-z]:\\My Drive", "Google Drive"),
-        (rf"{_HOME}Nextcloud", "Nextcloud"),
-        (rf"{_HOME}ownCloud", "ownCloud"),
-        (rf"{_HOME}pCloud ?Drive", "pCloud"),
-        (rf"{_HOME}Proton ?Drive", "Proton Drive"),
-        (rf"{_HOME}Yandex\.Disk", "Yandex Disk"),
-        (rf"{_HOME}Box Sync", "Box"),
-        (rf"{_HOME}MEGAsync", "MEGA"),
-    )
-)
-# What each service leaves at the top of a folder that it copies.
-_MARKS = (
-    (".stfolder", "Syncthing"),
-    (".dropbox.cache", "Dropbox"),
-    (".nextcloudsync.log", "Nextcloud"),
-    (".owncloudsync.log", "ownCloud"),
-    (".tmp.drivedownload", "Google Drive"),
-    (os.path.join(".sync", "ID"), "Resilio Sync"),  # noqa: PTH118 - a part of a path, on either system
-)
 
 
 class _Mount(NamedTuple):
@@ -145,46 +96,49 @@ class _Mount(NamedTuple):
 
 
 def find_file_system(path: Path) -> FileSystem:
-    """Where a store at this path would lie; local as far as the system tells nothing else."""
+    """Where a store at this path would lie; a local disk as far as the system tells nothing else.
+
+    Raises UnsafeFolder where none may be.
+    """
     return file_system_of(os.path.realpath(path.absolute()), _mount_table(), os.path.exists)
 
 
 def file_system_of(path: str, mounts: str, exists: Callable[[str], bool]) -> FileSystem:
     """Where a store lies, from its real path and the table of mounts: Linux's mountinfo, or macOS's `mount`.
 
-    `exists` is asked for the marks that services leave in folders above it.
+    `exists` is asked for the marks that services leave in folders above it. Raises UnsafeFolder.
     """
-    if service := _service(path, exists):
-        return service
+    if named := _SYNCED.match(path):
+        raise _is_copied(named[0])
+    for folder in PurePath(path).parents:
+        for mark in _MARKS:
+            if exists(f"{folder}/{mark}"):
+                raise _is_copied(f"{folder}, where {mark} lies,")
     if path.startswith("\\\\") and not re.match(r"\\\\[?.]\\(?!UNC\\)", path):
-        return FileSystem(Kind.SHARED, "a network share", path)
+        return FileSystem("a network share", path)
     mount = _mount_of(path, mounts)
-    if mount is None or mount.name in _LOCAL_FUSE or _is_sandbox(mount):
+    return LOCAL if mount is None else _of_mount(mount)
+
+
+def _of_mount(mount: _Mount) -> FileSystem:
+    if mount.name in _LOCAL_FUSE or _is_sandbox(mount):
         return LOCAL
-    if cloud := _CLOUD_FUSE.get(mount.name):
-        return FileSystem(Kind.SYNCED, cloud, mount.top)
-    if mount.name in _SHARED or mount.name.startswith("fuse."):
-        return FileSystem(Kind.SHARED, mount.name, mount.top, bool(mount.options & _LOCAL_LOCKS))
-    return LOCAL
+    if mount.name in _CLOUD_FUSE:
+        raise _is_copied(f"{mount.top} ({mount.name})")
+    if mount.name not in _SHARED and not mount.name.startswith("fuse."):
+        return LOCAL
+    if mount.options & _LOCAL_LOCKS:
+        raise UnsafeFolder(
+            f"{mount.top} ({mount.name}) is mounted so that locks hold on one machine only",
+            f"mount it with locks, or {MOVE}",
+        )
+    return FileSystem(mount.name, mount.top)
 
 
-def _service(path: str, exists: Callable[[str], bool]) -> FileSystem | None:
-    for pattern, name in _SERVICES:
-        if found := pattern.match(path):
-            return FileSystem(Kind.SYNCED, name, found[1])
-    for folder in _above(path):
-        for mark, name in _MARKS:
-            if exists(os.path.join(folder, mark)):  # noqa: PTH118 - a text, not a path of this system
-                return FileSystem(Kind.SYNCED, name, folder)
-    return None
-
-
-def _above(path: str) -> Iterator[str]:
-    """The folders that hold the path, the nearest first."""
-    above = os.path.dirname(path)  # noqa: PTH120 - a text, not a path of this system
-    while above and above != path:
-        yield above
-        path, above = above, os.path.dirname(above)  # noqa: PTH120
+def _is_copied(folder: str) -> UnsafeFolder:
+    return UnsafeFolder(
+        f"{folder} belongs to a service that copies files by itself, which would damage the store", MOVE
+    )
 
 
 def _mount_of(path: str, mounts: str) -> _Mount | None:

@@ -98,7 +98,7 @@ def sqlite_schema() -> migrate.Schema:
 
 
 class SqliteDatabase:
-    """A store in one file. Raises UnsafeFolder for a disk where none may be."""
+    """A store in one file."""
 
     def __init__(
         self,
@@ -110,7 +110,6 @@ class SqliteDatabase:
         heads: Path | None = None,
         schema: migrate.Schema | None = None,
     ) -> None:
-        disk.file_system.ensure_safe()
         self.path = path
         self.dialect = SqliteDialect(path, self, disk.file_system)
         self._file_system = disk.file_system

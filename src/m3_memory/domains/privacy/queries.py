@@ -121,7 +121,7 @@ def insert_review(writer: Writer, review_id: str, audience: Value, evidence: obj
     writer.execute(
         sql(
             "INSERT INTO review_items (review_id, owner, audience, kind, evidence, plan, state, decision,"
-            " decided_by, decided_at, opened_at) VALUES (?, ?, ?, 'conflict', ?, ?, 'open', '', '', '', ?)"
+            " decided_by, decided_at, opened_at) VALUES (?, ?, ?, 'conflict', ?, ?, 'open', '', '', '', ?)",
             *(review_id, writer.owner, audience, *written, writer.store_time),
         )
     )

@@ -9,17 +9,20 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from m3_memory.errors import EmbedderUnavailable
 from m3_memory.inference.local import LocalModel
-from m3_memory.inference.runtime import Session, open_session
+from m3_memory.inference.runtime import open_session
 from m3_memory.inference.windowed import Floats
 from m3_memory.inference.wordpiece import WordPiece
 from m3_memory.kernel.fingerprint import Fingerprint
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 FOLDER = Path(__file__).parent
 TEXT_RULES = "wordpiece-uncased windows-254-48"
@@ -36,9 +39,7 @@ class MiniLm(LocalModel):
 
         Raises EmbedderUnavailable: a file is missing or damaged, or onnxruntime cannot be had here.
         """
-        manifest = _manifest(folder)
-        for name, digest in manifest["sha256"].items():
-            _check(folder / name, digest)
+        manifest = _checked(folder)
         vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
         session = open_session(folder / "model.onnx", is_ours=True)
         capacity = manifest["max_tokens"] - 2  # the opening and the closing piece
@@ -48,7 +49,7 @@ class MiniLm(LocalModel):
         return model
 
 
-def _runner(session: Session) -> Callable[[Sequence[int]], Floats]:
+def _runner(session: InferenceSession) -> Callable[[Sequence[int]], Floats]:
     def run(tokens: Sequence[int]) -> Floats:
         given = np.array([tokens], np.int32)
         vectors = cast("list[NDArray[np.float16]]", session.run(["vector"], {"tokens": given}))
@@ -57,18 +58,13 @@ def _runner(session: Session) -> Callable[[Sequence[int]], Floats]:
     return run
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _checked(folder: Path) -> dict[str, Any]:
+    """The manifest, once the files are those that it names."""
     try:
-        return cast("dict[str, Any]", json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+        manifest = cast("dict[str, Any]", json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+        for name, digest in manifest["sha256"].items():
+            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
+                raise EmbedderUnavailable(f"{folder / name} does not match its digest", _REINSTALL)
     except (OSError, ValueError) as error:
-        raise EmbedderUnavailable(f"the model's manifest in {folder} cannot be read", _REINSTALL) from error
-
-
-def _check(file: Path, digest: str) -> None:
-    try:
-        with file.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise EmbedderUnavailable(f"the model file {file} cannot be read", _REINSTALL) from error
-    if found != digest:
-        raise EmbedderUnavailable(f"the model file {file} does not match its digest", _REINSTALL)
+        raise EmbedderUnavailable(f"the model in {folder} can't be read: {error}", _REINSTALL) from error
+    return manifest

@@ -28,13 +28,13 @@ def write_lines(name: str, lines: Iterable[bytes], *, replace: bool) -> bytes:
     """Writes the lines, with progress, to a new file of its user's alone, and returns the last.
 
     It has its name only once it is whole and on the disk; `-` is standard output. Raises InvalidArgument for
-    one that is there already, unless it may be replaced, StoreUnreachable and StoreFull.
+    one that is there already, unless it may be replaced, and what is no file, StoreUnreachable and StoreFull.
     """
     if name == STANDARD_OUTPUT:
         last = _passed(lines, _show if sys.stdout.isatty() else sys.stdout.buffer.write)
         sys.stdout.buffer.flush()
         return last
-    path = Path(name).expanduser().absolute()
+    path = Path(name).expanduser().resolve()
     _ensure_free(path, replace=replace)
     try:
         with replacing(path) as unfinished:
@@ -75,6 +75,7 @@ def told(lines: Iterable[bytes], doing: str) -> Iterator[bytes]:
 @contextmanager
 def _opened(name: str) -> Generator[BufferedReader]:
     path = Path(name).expanduser()
+    _ensure_file(path)
     try:
         with path.open("rb") as file:
             yield file
@@ -96,8 +97,13 @@ def _show(line: bytes) -> None:
     sys.stdout.buffer.write(output.inert(line.decode().removesuffix("\n")).encode() + b"\n")
 
 
+def _ensure_file(path: Path) -> None:
+    """Raises InvalidArgument for folders, devices and pipes, which are neither replaced nor read twice."""
+    if path.exists() and not path.is_file():
+        raise InvalidArgument(f"{path} is no file", "name a file")
+
+
 def _ensure_free(path: Path, *, replace: bool) -> None:
-    if path.is_dir():
-        raise InvalidArgument(f"{path} is a folder", "name a file in it")
+    _ensure_file(path)
     if path.exists() and not replace:
         raise InvalidArgument(f"{path} is there already", "name another file, or replace it with --force")

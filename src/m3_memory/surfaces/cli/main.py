@@ -134,9 +134,10 @@ def _run_tool(launch: Launch, name: str, arguments: Mapping[str, Any], doors: Do
             from m3_memory.surfaces.cli.signing_in import as_operator
 
             outcome = session.as_operator(as_operator).call(name, arguments)
-    if outcome.error is not None:
-        raise outcome.error
-    answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
+        if outcome.error is not None:
+            raise outcome.error
+        answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
+        sys.stdout.flush()  # what is still to be done at the end keeps no reader waiting
     return 0
 
 

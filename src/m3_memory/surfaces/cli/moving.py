@@ -25,7 +25,7 @@ from m3_memory.storage.dump import dumped, encoded, heading_of, restore
 from m3_memory.storage.predicates import Filter
 from m3_memory.surfaces.cli.command import answer
 from m3_memory.surfaces.cli.export_files import STANDARD_OUTPUT, digest_of, lines_of, told, write_lines
-from m3_memory.surfaces.cli.signing_in import as_operator, ask_unseen
+from m3_memory.surfaces.cli.signing_in import as_operator, ask_unseen, proved
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -80,7 +80,7 @@ def _export_visible(launch: Launch, given: Namespace) -> dict[str, Any]:
 def _export_whole_store(launch: Launch, given: Namespace) -> dict[str, Any]:
     """Writes everything a store holds, its key sealed by the passphrase. Answers {rows, digest}."""
     with _opened(launch) as (app, ctx):
-        passphrase = _proved(ctx, "Operator's passphrase: ")
+        passphrase, _ = proved(ctx, "Operator's passphrase: ")
         with app.database.read(ctx.started_as.user_id) as reader:
             seal = seals.seal(passphrase, reader.origin, reader.secret_key)
             return json.loads(write_lines(given.file, dumped(reader, seal), replace=given.force))
@@ -120,10 +120,10 @@ def move(launch: Launch, to: str) -> dict[str, Any]:
     """Copies a whole store into an empty one and compares the two. Answers {rows, digest, settings, note}."""
     last = deque[bytes](maxlen=1)
     with _opened(launch) as (app, ctx):
-        _proved(ctx, "Operator's passphrase: ")
+        proved(ctx, "Operator's passphrase: ")
         with _opened_at(app, to) as (target, advice), app.database.read(ctx.started_as.user_id) as reader:
             if operators.status(replace(ctx, database=target)).is_set:
-                _proved(replace(ctx, database=target), "Passphrase of the store moved to: ")
+                proved(replace(ctx, database=target), "Passphrase of the store moved to: ")
 
             def lines() -> Iterator[bytes]:
                 for line in told(dumped(reader, {}), "moved"):
@@ -169,11 +169,3 @@ def _opened_at(app: App, to: str) -> Generator[tuple[Database, str]]:
     else:
         with closing(open_database(location, app.clock)) as target:
             yield target, advice
-
-
-def _proved(ctx: Context, prompt: str) -> str:
-    """The operator's passphrase, as typed. Raises NeedsOperator."""
-    operators.is_signed_in(ctx, None)
-    typed = ask_unseen(prompt)
-    operators.prove(ctx, typed)
-    return typed

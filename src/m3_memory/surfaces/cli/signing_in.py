@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import getpass
+import math
 import os
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.agents.service import operators
@@ -13,6 +15,7 @@ from m3_memory.errors import InvalidArgument, NeedsOperator
 
 if TYPE_CHECKING:
     from m3_memory.app import App
+    from m3_memory.context import Context
     from m3_memory.domains.agents.model import Proof
     from m3_memory.kernel.caller import Caller
 
@@ -34,11 +37,16 @@ def as_operator(app: App, caller: Caller) -> Caller:
 
 def sign_in(app: App, caller: Caller) -> Proof:
     """Asks for the passphrase, whether or not it was given before. Raises NeedsOperator."""
-    operators.is_signed_in(app.context(caller), None)
-    typed = ask_unseen("Operator's passphrase: ")
-    proof = operators.prove(app.context(caller), typed)  # a context's time runs, and typing takes its own
+    _, proof = proved(replace(app.context(caller), deadline=math.inf), "Operator's passphrase: ")
     _proofs.append(proof)
     return proof
+
+
+def proved(ctx: Context, prompt: str) -> tuple[str, Proof]:
+    """The operator's passphrase as typed, and the proof it is. Raises NeedsOperator."""
+    operators.is_signed_in(ctx, None)
+    typed = ask_unseen(prompt)
+    return typed, operators.prove(ctx, typed)
 
 
 def ask_unseen(prompt: str) -> str:
