@@ -120,7 +120,7 @@ class App:
             said=self._said,
             store=self.store,
             stores=self.stores,
-            uses=self.uses,
+            count_uses=self.uses.note,
         )
 
     def note_places(self) -> None:
@@ -129,7 +129,7 @@ class App:
 
     def close(self) -> None:
         """Closes the stores that were opened, once what answers showed is counted in them."""
-        self.uses.close()
+        self.uses.write_now()
         self.stores.close()
 
     def _place(self, requested: str, roots: Callable[[], tuple[str, ...]]) -> Place:

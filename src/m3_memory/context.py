@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from m3_memory.declared_stores import MAIN
 from m3_memory.errors import DeadlinePassed, ReadOnlyCall, UnknownStore
-from m3_memory.storage.database import BUSY_SECONDS, unlimited
+from m3_memory.storage.database import BUSY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-    from contextlib import AbstractContextManager
 
     from m3_memory.config import Settings
     from m3_memory.inference.embedder import EmbedderSource
     from m3_memory.kernel.caller import Caller
     from m3_memory.kernel.clock import Clock
     from m3_memory.storage.database import Reader, Store, Writer
-    from m3_memory.storage.dialect import Dialect
-    from m3_memory.storage.heads import HeadFile
 
 
 class Tools(Protocol):
@@ -55,14 +52,6 @@ class Stores(Protocol):
         ...
 
 
-class Uses(Protocol):
-    """Who counts what answers show."""
-
-    def note(self, store: str, memory_ids: Sequence[str]) -> None:
-        """Takes down that these memories of a store were shown; returns at once."""
-        ...
-
-
 class OneStore:
     """There is one store and no other."""
 
@@ -70,13 +59,6 @@ class OneStore:
 
     def named(self, name: str) -> Store:
         raise UnknownStore(f"there is no store but {MAIN}", f"{name} is not declared")
-
-
-class NotCounted:
-    """Nobody counts what answers show."""
-
-    def note(self, store: str, memory_ids: Sequence[str]) -> None:
-        """Counts nothing."""
 
 
 class Standing(NamedTuple):
@@ -95,7 +77,7 @@ def find_store(name: str, names: Sequence[str]) -> str:
     """The name, if it is one of these. Raises UnknownStore, naming those there are."""
     if name not in names:
         raise UnknownStore(
-            f"there is no store {name[:_SHOWN_CHARACTERS]!r}",
+            f"there is no store {name[:60]!r}",
             f"the stores are {', '.join(names)}; others are declared in the settings file, as [stores.NAME]",
         )
     return name
@@ -123,7 +105,8 @@ class Context:
     tools: Tools | None = field(default=None, repr=False)
     store: str = MAIN
     stores: Stores = field(default_factory=OneStore, repr=False)
-    uses: Uses = field(default_factory=NotCounted, repr=False)
+    count_uses: Callable[[str, Sequence[str]], None] = field(default=lambda _store, _ids: None, repr=False)
+    only_reads: bool = False
 
     @property
     def caller(self) -> Caller:
@@ -141,6 +124,8 @@ class Context:
     @contextmanager
     def write(self) -> Generator[Writer]:
         """The owner's write transaction; rolled back when the call's time is up or it was cancelled."""
+        if self.only_reads:
+            raise ReadOnlyCall("a reading tool tried to write", "report this: it is a bug of this product")
         self.ensure_time()
         with self.database.write(self.started_as.user_id, min(self.seconds_left(), BUSY_SECONDS)) as writer:
             self._look_around(writer)
@@ -160,8 +145,8 @@ class Context:
             )
 
     def reading(self) -> Context:
-        """The same context over stores that refuse to write."""
-        return replace(self, database=_ReadOnly(self.database), stores=_ReadOnlyStores(self.stores))
+        """The same context, which refuses to write, whatever the store."""
+        return replace(self, only_reads=True)
 
     def at(self, store: str) -> Context:
         """The same context at the store of that name. Raises UnknownStore, naming those there are."""
@@ -171,7 +156,7 @@ class Context:
 
     def note_shown(self, memory_ids: Sequence[str]) -> None:
         """Takes down that the answer shows these memories of this store; nothing waits for it."""
-        self.uses.note(self.store, memory_ids)
+        self.count_uses(self.store, memory_ids)
 
     def news(self) -> tuple[str, ...]:
         """What there is to say about how the caller was found and where it stands, said already or not."""
@@ -191,39 +176,3 @@ class Context:
     def _found(self, reader: Reader) -> Standing:
         caller, notices = self.stand(reader, self.started_as)
         return Standing(caller, notices + reader.dialect.notices)
-
-
-_SHOWN_CHARACTERS = 60
-
-
-class _ReadOnlyStores:
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self._stores.names
-
-    def named(self, name: str) -> Store:
-        return _ReadOnly(self._stores.named(name))
-
-
-class _ReadOnly:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @property
-    def dialect(self) -> Dialect:
-        return self._store.dialect
-
-    @property
-    def heads(self) -> HeadFile:
-        return self._store.heads
-
-    def read(
-        self, user_id: str, seconds_left: Callable[[], float] = unlimited
-    ) -> AbstractContextManager[Reader]:
-        return self._store.read(user_id, seconds_left)
-
-    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
-        raise ReadOnlyCall("a reading tool tried to write", "report this: it is a bug of this product")

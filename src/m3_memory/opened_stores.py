@@ -62,7 +62,7 @@ class OpenedStores:
 
     def named(self, name: str) -> Store:
         """The store of that name as calls see it: opened when one reads or writes."""
-        return _LazyStore(self, name)
+        return _Declared(lambda: self.database(name), self.declared[name])
 
     def close(self) -> None:
         """Closes what is open; each may be opened again."""
@@ -84,7 +84,7 @@ class OpenedStores:
         )
         if opened.backup_path:
             _log.warning("the store was brought up to this version; as it was before: %s", opened.backup_path)
-        return _ReadOnlyDatabase(opened, store.name) if store.read_only else opened
+        return _Declared(lambda: opened, store) if store.read_only else opened
 
     def _make_room(self, store: DeclaredStore) -> None:
         """Makes the home folder, where a main store or the noted heads go; no other folder is ever made."""
@@ -99,75 +99,53 @@ class OpenedStores:
             )
 
 
-class _LazyStore:
-    """A store of this process, opened by the first call that reads or writes."""
+class _Declared:
+    """A store as calls see it: opened by the first that reads or writes; a read-only one refuses to write."""
 
-    def __init__(self, stores: OpenedStores, name: str) -> None:
-        self._stores = stores
-        self._name = name
-
-    @property
-    def dialect(self) -> Dialect:
-        return self._stores.database(self._name).dialect
-
-    @property
-    def heads(self) -> HeadFile:
-        return self._stores.database(self._name).heads
-
-    def read(
-        self, user_id: str, seconds_left: Callable[[], float] = unlimited
-    ) -> AbstractContextManager[Reader]:
-        return self._stores.database(self._name).read(user_id, seconds_left)
-
-    def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
-        return self._stores.database(self._name).write(user_id, timeout_seconds)
-
-
-class _ReadOnlyDatabase:
-    """A store that is declared read-only: whoever tries to write is refused."""
-
-    def __init__(self, database: Database, name: str) -> None:
-        self._database = database
-        self._name = name
+    def __init__(self, open_now: Callable[[], Database], store: DeclaredStore) -> None:
+        self._open_now = open_now
+        self._store = store
 
     @property
     def dialect(self) -> Dialect:
-        return self._database.dialect
+        return self._open_now().dialect
 
     @property
     def heads(self) -> HeadFile:
-        return self._database.heads
+        return self._open_now().heads
 
     @property
     def migrated(self) -> tuple[str, ...]:
-        return self._database.migrated
+        return self._open_now().migrated
 
     @property
     def backup_path(self) -> Path | None:
-        return self._database.backup_path
+        return self._open_now().backup_path
 
     def read(
         self, user_id: str, seconds_left: Callable[[], float] = unlimited
     ) -> AbstractContextManager[Reader]:
-        return self._database.read(user_id, seconds_left)
+        return self._open_now().read(user_id, seconds_left)
 
     def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
-        raise self._refusal()
+        return self._writable().write(user_id, timeout_seconds)
 
     def rebuild(self) -> AbstractContextManager[Connection]:
-        raise self._refusal()
+        return self._writable().rebuild()
 
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
-        raise self._refusal()
+        return self._writable().exclusive(name)
 
     def close(self) -> None:
-        self._database.close()
+        self._open_now().close()
 
-    def _refusal(self) -> StoreReadOnly:
-        return StoreReadOnly(
-            f"the store {self._name} is declared read-only",
-            "write to another store, or take read_only out of its table in the settings file",
-        )
+    def _writable(self) -> Database:
+        if self._store.read_only:
+            raise StoreReadOnly(
+                f"the store {self._store.name} is declared read-only",
+                "write to another store, or take read_only out of its table in the settings file",
+            )
+        return self._open_now()
 
 
 def _heads_file(store: str) -> str:

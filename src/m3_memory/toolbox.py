@@ -10,8 +10,7 @@ from m3_memory.domains.memories.tools import bulk, edges, from_file, undoing
 from m3_memory.domains.memories.tools import single as memories
 from m3_memory.domains.memories.tools import state as memory_state
 from m3_memory.domains.privacy import tools as privacy
-from m3_memory.domains.retrieval.tools import listing
-from m3_memory.domains.retrieval.tools import searching as retrieval
+from m3_memory.domains.retrieval import tools as retrieval
 from m3_memory.domains.system import tools as system
 
 INSTRUCTIONS = """\
@@ -38,7 +37,7 @@ CATALOG = catalog_of(
         bulk.memory_update_bulk,
         bulk.memory_delete_bulk,
         from_file.memory_write_from_file,
-        listing.memory_list,
+        retrieval.memory_list,
         retrieval.memory_search_scored,
         retrieval.memory_suggest,
         retrieval.memory_search_multi_db,

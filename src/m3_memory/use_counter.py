@@ -39,8 +39,7 @@ class UseCounter:
         self._guard = threading.Lock()
         self._kept: dict[str, dict[str, Access]] = {}
         self._writing = threading.Lock()
-        self._is_due = False
-        self._ending = threading.Event()
+        self._due: threading.Timer | None = None
 
     def note(self, store: str, memory_ids: Sequence[str]) -> None:
         """Takes down that these memories of a store were shown now."""
@@ -50,31 +49,23 @@ class UseCounter:
     def write_soon(self) -> None:
         """Sees to it that what was noted is written in a while; returns at once."""
         with self._guard:
-            if self._is_due or not any(self._kept.values()):
+            if self._due or not any(self._kept.values()):
                 return
-            self._is_due = True
+            due = self._due = threading.Timer(self.pause_seconds, self.write_now)
+        due.name, due.daemon = THREAD, True
         with suppress(RuntimeError):  # no more threads: what is noted is written at the end
-            threading.Thread(target=self._write_late, name=THREAD, daemon=True).start()
+            due.start()
 
     def write_now(self) -> None:
         """Writes what was noted, as far as no lock stands in the way; never raises for a store."""
         with self._writing:
             with self._guard:
                 kept, self._kept = self._kept, {}
+                due, self._due = self._due, None
+            if due:
+                due.cancel()
             for store, uses in kept.items():
                 self._write(store, uses)
-
-    def close(self) -> None:
-        """Writes what is left, and wakes the thread that would have."""
-        self._ending.set()
-        self.write_now()
-
-    def _write_late(self) -> None:
-        self._ending.wait(self.pause_seconds)
-        with self._guard:
-            self._is_due = False
-        if not self._ending.is_set():
-            self.write_now()
 
     def _write(self, store: str, uses: Mapping[str, Access]) -> None:
         """A store that is closed by now, or can't be written at all, is not worth a second try."""

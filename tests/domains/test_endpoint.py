@@ -78,6 +78,11 @@ def down(exchange: Exchange) -> None:
     exchange.send("{}", 503, {"Retry-After": "60"})
 
 
+def endless(exchange: Exchange) -> None:
+    vector = [1.0] * 16_001
+    exchange.send_entries([{"index": place, "embedding": vector} for place in range(len(exchange.texts))])
+
+
 def reversed_model(exchange: Exchange) -> None:
     """Another model under the same name, as after an update of the server."""
     entries = [
@@ -112,6 +117,16 @@ def test_while_the_server_is_down_writes_and_searches_go_on_and_say_so(
     assert "503" in degraded(app)
     assert len(fake.asked) == asked, "a server that failed a moment ago is left alone"
     assert app.embedder.state is EmbedderState.FAILED
+
+
+def test_a_model_of_vectors_that_no_store_keeps_is_none_and_writes_go_on(
+    started: Opener, by_endpoint: Settings, fake: FakeEndpoint
+) -> None:
+    fake.reply = endless
+    app = started(by_endpoint)
+    assert write(app, "tea is at four")["vector"] == "pending"
+    assert found(app, "tea") == ["tea is at four"]
+    assert "16,001 values" in degraded(app)
 
 
 def test_what_was_written_while_the_server_was_down_gets_its_vector_when_it_is_back(

@@ -102,6 +102,20 @@ def test_what_others_write_meanwhile_repeats_nothing_and_hides_nothing(
     assert [row["content"] for row in seen if row["id"] == ahead] == ["harbour is dredged twice"]
 
 
+def test_a_bounded_list_leaves_out_to_its_end_what_was_recorded_anew_before_it_was_begun(
+    agent: Agent, clock: ManualClock
+) -> None:
+    ids = harbours(agent, clock, 3)
+    until = agent.call("memory_list")["memories"][0]["recorded_at"]
+    last = wrote(agent, "harbour 3 is deep", clock)
+    clock.advance(1)
+    agent.call("memory_update", id=ids[0], title="Recorded anew")
+    found = [row["id"] for page in pages(agent, until=until, limit=1) for row in page["memories"]]
+    assert (found, last in found) == ([ids[1]], False)
+    since = [row["id"] for page in pages(agent, since=until, limit=1) for row in page["memories"]]
+    assert since == [ids[0], last, ids[2]]
+
+
 def test_a_list_of_the_past_stands_still(agent: Agent, clock: ManualClock) -> None:
     """Case B18: known_at lists what was believed then, deleted since or not."""
     ids = harbours(agent, clock)

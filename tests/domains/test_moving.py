@@ -339,6 +339,12 @@ def test_malformed_lines_are_counted_and_named_and_stop_nothing(agent: Agent) ->
     assert (many["malformed"], many["refused"], len(many["problems"])) == (101, 1, 20)
 
 
+def test_blank_lines_cost_nothing(agent: Agent) -> None:
+    """A file that begins with a great many was once looked through anew for each."""
+    result = agent.call("memory_import", data="\n" * 300_000 + as_data([memory()]))
+    assert (result["imported"], result["malformed"]) == (1, 0)
+
+
 def test_a_dry_run_tells_and_stores_nothing(agent: Agent) -> None:
     write(agent, "Here already")
     before = stored(agent.database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -362,6 +363,52 @@ def test_what_a_person_verified_only_a_person_undoes(agent: Agent) -> None:
     assert [kept["why"] for kept in done["kept"]] == ["needs_operator"] * 2
     assert operator.call("memory_undo", memory_id=memory_id)["restored"] == 1
     assert get(agent, memory_id)["memory"]["trust_state"] == "verified"
+
+
+def test_what_the_operator_did_only_the_operator_undoes(agent: Agent) -> None:
+    """A plain write, delete or link is an operator's act, also of what agents may change themselves."""
+    began = agent.clock.now()
+    operator = replace(agent, caller=agent.caller.as_operator())
+    mine, theirs = write(agent), numbered(operator, 1)
+    operator.call("memory_link", from_id=theirs, to_id=mine)
+    link = sequence(agent, theirs, "link")
+    operator.call("memory_delete", id=mine)
+    pass_time(agent)
+    for tool, named in (
+        ("memory_undo", {"memory_id": mine}),
+        ("memory_restore", {"id": mine}),
+        ("memory_undo", {"event": link}),
+        ("memory_undo", {"event": sequence(agent, theirs, "create")}),
+    ):
+        assert agent.refusal(tool, **named)["code"] == "needs_operator", named
+    done = undone(agent, agent="operator", since=began)
+    assert {kept["why"] for kept in done["kept"]} == {"needs_operator"}
+    assert (len(done["kept"]), get(agent, mine)["status"]) == (3, "not_current")
+    assert operator.call("memory_restore", id=mine)["status"] == "restored"
+    assert undone(agent, agent="operator", since=began)["withdrawn"] == 0
+
+
+def test_an_edge_that_leads_elsewhere_is_no_event_of_what_it_starts_from(agent: Agent) -> None:
+    """Neither told nor in the way: else a link from another project would keep what one did oneself."""
+    began = agent.clock.now()
+    colleague = agent.who(agent_id="codex", project="harbour")
+    shared = write(agent, scope="user")
+    pass_time(agent)
+    agent.call("memory_update", id=shared, content="Crane 9 lifts 90 tons")
+    secret = numbered(colleague, 3)
+    before = agent.call("memory_history", memory_id=shared)
+    colleague.call("memory_link", from_id=shared, to_id=secret)
+    link = sequence(colleague, shared, "link")
+    colleague.call("memory_unlink", from_id=shared, to_id=secret)
+    colleague.call("memory_undo", event=sequence(colleague, shared, "unlink"))
+    pass_time(agent)
+    assert kinds(colleague, shared)[-3:] == ["link", "unlink", "undo"]
+    assert agent.call("memory_history", memory_id=shared) == before
+    nothing = agent.refusal("memory_undo", event=999_999)
+    assert agent.refusal("memory_undo", event=link) == nothing
+    assert agent.call("memory_undo", agent="codex", since=began, dry_run=True)["kept"] == []
+    assert agent.call("memory_undo", memory_id=shared)["reverted"] == 1
+    assert colleague.call("memory_graph", memory_id=shared)["edges"] != []
 
 
 def test_an_undo_is_named_in_one_way_alone(agent: Agent) -> None:

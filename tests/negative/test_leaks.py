@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import uuid
@@ -28,7 +27,7 @@ _BARE_ID = re.compile(r"[0-9a-fA-F]{32}")
 _TERMS = re.compile(r'"terms": ?\[\{[^]]*\]')
 """The words that a preview took its question apart into."""
 
-_CURSOR = re.compile(r'"cursor":"([^"]+)"')
+_CURSOR_END = re.compile(r"~[0-9a-f]{16}\"")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -86,8 +85,8 @@ def told(outcome: Outcome, traces: Iterable[str], call: Call) -> list[str]:
 
 
 def without_ids(scene: Scene, outcome: Outcome) -> str:
-    """The answer's text, cursors read, with what differs from store to store replaced."""
-    text = _CURSOR.sub(lambda found: base64.urlsafe_b64decode(found[1]).decode(), outcome.text)
+    """The answer's text, with what differs from store to store replaced: ids, and the key of a cursor."""
+    text = _CURSOR_END.sub('~<digest>"', outcome.text)
     for place, own in enumerate(scene.own):
         text = text.replace(own, f"<own {place}>")
     return _UUID.sub("<id>", text)

@@ -101,6 +101,26 @@ def test_the_oldest_scheduled_copies_make_room_and_no_other_file_does(
     assert _held(made[-1], clock)[-1] == "day 4"
 
 
+def test_copies_of_a_store_that_was_lost_make_no_room_for_those_of_its_successor(
+    database: Database, schedule: Schedule, clock: ManualClock
+) -> None:
+    clock.advance(24 * HOUR)
+    lost = back_up_when_due(database, schedule)
+    assert lost is not None
+    database.close()
+    for file in schedule.store.parent.glob("m3.db*"):
+        file.unlink()
+    successor = open_database(schedule.store, clock)
+    made: list[Path | None] = []
+    for day in range(5):
+        clock.advance(24 * HOUR)
+        _write(successor, f"day {day}")
+        made.append(back_up_when_due(successor, schedule))
+    successor.close()
+    assert [backup.path for backup in schedule.scheduled] == [*made[:1:-1], lost]
+    assert _held(lost, clock) == ["first"]
+
+
 def test_a_copy_that_fails_its_check_costs_no_older_one(
     database: Database, schedule: Schedule, clock: ManualClock
 ) -> None:

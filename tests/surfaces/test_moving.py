@@ -7,13 +7,16 @@ import os
 import stat
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from m3_memory.domains.agents.service import operators
+from m3_memory.kernel.clock import SystemClock
 from m3_memory.launch import Launch
+from m3_memory.storage import open_database
 from m3_memory.surfaces.session import open_session
 from tests.faults.products import answer
 from tests.postgres import PostgresServer
@@ -124,6 +127,24 @@ def test_a_whole_export_is_for_its_user_alone_and_replaces_nothing_unasked(
     assert narrowed.error["code"] == "invalid_argument"
 
 
+def test_one_operator_of_several_takes_no_whole_store(operator: Person, tmp_path: Path) -> None:
+    session = open_session(Launch(agent="cli"))
+    caller, _ = session.app.caller_for(Launch(agent="cli"))
+    operators.set_passphrase(session.app.context(replace(caller, user_id="bob")), "another long passphrase")
+    session.close()
+    for command in (["export", "--whole-store", str(tmp_path / "x")], ["move", str(tmp_path / "y")]):
+        refused = operator.types(*command, answers=[PASSPHRASE])
+        assert (refused.code, "needs_operator" in refused.shown) == (3, True)
+    assert not list(tmp_path.glob("[xy]*"))
+
+
+def test_a_whole_store_is_not_taken_for_what_is_imported(operator: Person, tmp_path: Path) -> None:
+    file = tmp_path / "whole.jsonl"
+    whole(operator, file)
+    refused = operator.types("import", str(file), answers=[])
+    assert (refused.code, "m3 restore" in refused.shown) == (2, True)
+
+
 def test_a_restore_wants_the_passphrase_a_whole_file_and_an_empty_store(
     operator: Person, programs: CommandLine, elsewhere: dict[str, dict[str, str]], tmp_path: Path
 ) -> None:
@@ -167,6 +188,20 @@ def test_a_store_moves_in_one_command(
     assert (itself.code, "invalid_argument" in itself.shown) == (2, True)
 
 
+def test_nothing_moves_into_a_store_declared_read_only(
+    operator: Person, programs: CommandLine, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive.db"
+    open_database(archive, SystemClock()).close()
+    declared = f"[stores.archive]\npath = {str(archive)!r}\n"
+    settings = Path(programs.environment["M3_HOME"]) / "m3_config.toml"
+    settings.write_text(f"{declared}read_only = true\n", encoding="utf-8")
+    refused = operator.types("move", "archive", answers=[PASSPHRASE])
+    assert ("read-only" in refused.shown, refused.code != 0) == (True, True), refused.shown
+    settings.write_text(declared, encoding="utf-8")
+    assert operator.types("move", "archive", answers=[PASSPHRASE]).code == 0
+
+
 def test_devices_and_pipes_are_neither_replaced_nor_read(
     operator: Person, programs: CommandLine, tmp_path: Path
 ) -> None:
@@ -180,6 +215,19 @@ def test_devices_and_pipes_are_neither_replaced_nor_read(
     link.symlink_to(file)
     assert programs.run("export", "--force", str(link)).answer["memories"] == len(FACTS)
     assert (link.is_symlink(), file.read_bytes().count(b"\n")) == (True, len(FACTS) + 1)
+
+
+@pytest.mark.usefixtures("operator")
+def test_no_export_takes_the_place_of_a_store_or_a_backup(programs: CommandLine, tmp_path: Path) -> None:
+    """A name typed wrong, with --force, was the end of every memory."""
+    store, link = Path(programs.environment["M3_HOME"]) / "m3.db", tmp_path / "link"
+    link.symlink_to(store)
+    backup = Path(programs.run("backup").answer["backup"])
+    kept = backup.read_bytes()
+    for name in (store, link, backup):
+        assert programs.run("export", "--force", str(name)).error["code"] == "invalid_argument"
+    assert (backup.read_bytes(), sorted(contents(programs))) == (kept, contents(programs))
+    assert len(contents(programs)) == len(FACTS)
 
 
 def test_what_one_may_see_leaves_in_a_file_and_comes_in_from_it(

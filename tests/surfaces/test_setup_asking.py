@@ -77,8 +77,14 @@ def test_the_entry_to_paste_is_shown_where_a_file_could_not_be_edited(home: Home
 def test_a_dry_run_asks_nothing_and_says_that_nothing_was_changed(home: Home, person: Person) -> None:
     before = home.contents()
     done = person.types("setup", "--dry-run")
-    assert (done.code, "nothing was changed" in done.shown, "Y/n" in done.shown) == (0, True, False)
+    assert (done.code, "nothing was changed" in done.shown, "?" in done.shown) == (0, True, False)
     assert home.contents() == before
+
+
+def test_taking_out_what_was_never_wired_asks_nothing_and_makes_no_store(home: Home, person: Person) -> None:
+    done = person.types("setup", "--remove")
+    assert (done.code, "the memories stay" in done.shown, "?" in done.shown) == (0, True, False)
+    assert home.m3.run("status").code == 4
 
 
 def test_the_first_setup_offers_to_set_the_operators_passphrase_and_no_later_one(

@@ -36,6 +36,18 @@ class Whole:
     colour: Colour
 
 
+@dataclass(frozen=True)
+class Narrowing:
+    word: Annotated[str, Param("a word")]
+    size: Annotated[int, Param("how many")] = 3
+    old: Annotated[str, Compat("old")] = ""
+
+
+def _finding(ctx: Context, loud: Annotated[bool, Param("loudly")] = False, *, narrowed: Narrowing) -> Note:
+    """Find."""
+    return Note(f"{narrowed.word} {loud}", narrowed.size)
+
+
 def _declare(function: Callable[..., object], effect: Effect = Effect.WRITE, **more: Any) -> Tool:
     return tool(effect, domain="memory", title="A title", example={}, **more)(function)
 
@@ -313,3 +325,15 @@ def test_a_retired_name_runs_the_tool_that_took_over() -> None:
 def test_a_retired_name_must_lead_to_a_tool() -> None:
     with pytest.raises(ValueError, match="gone"):
         Catalog(CATALOG.tools, {"old_read": "gone"})
+
+
+def test_a_parameter_that_is_a_dataclass_stands_for_its_fields() -> None:
+    _finding.__name__ = "note_find"
+    made = _declare(_finding)
+    assert [(each.name, each.required, each.compat) for each in made.parameters] == [
+        ("loud", False, False),
+        ("word", True, False),
+        ("size", False, False),
+        ("old", False, True),
+    ]
+    assert made.function(None, loud=True, word="tea", size=3, old="") == Note("tea True", 3)

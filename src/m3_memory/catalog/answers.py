@@ -18,8 +18,13 @@ host takes. Whoever has more items says how many are left and how to get them.
 Item = TypeVar("Item")
 
 
+_JSON_ALREADY = frozenset({str, int, float, bool, type(None)})
+
+
 def plain(value: object) -> object:
     """JSON values of a result: members of a dataclass that are None are left out, all else is kept."""
+    if type(value) in _JSON_ALREADY:  # most of what a long answer holds
+        return value
     match value:
         case Enum():
             return value.value

@@ -40,7 +40,12 @@ def convert_arguments(
                 suggestion(name, legal)
                 or (f"it takes {', '.join(legal)}" if legal else "it takes no arguments"),
             )
-    return {parameter.name: convert(parameter, given.get(parameter.name)) for parameter in parameters}
+    return {
+        parameter.name: convert(parameter, given.get(parameter.name))
+        if parameter.required or parameter.name in given
+        else parameter.default
+        for parameter in parameters
+    }
 
 
 def convert(parameter: Parameter, value: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from types import UnionType
 from typing import Annotated, Required, TypedDict, Union, Unpack, get_args, get_origin, get_type_hints
@@ -106,19 +106,23 @@ def tool(effect: Effect, **declared: Unpack[Declared]) -> Callable[[Callable[...
 
     The first parameter is the Context, injected and never in the schema. Raises TypeError for a declaration
     that breaks a rule of the catalog, so that no such tool can be imported.
+
+    A parameter that is a dataclass stands for as many arguments as it has fields, each typed and described
+    like a parameter; the function gets them as one value.
     """
 
     def declare(function: Callable[..., object]) -> Tool:
         types = get_type_hints(function, include_extras=True)
-        signature = list(inspect.signature(function).parameters.values())
+        signature = list(inspect.signature(function).parameters.values())[1:]
+        groups = {p.name: group for p in signature if (group := _dataclass(types[p.name]))}
         made = Tool(
             name=function.__name__,
             effect=effect,
             declared=declared,
             description=inspect.cleandoc(function.__doc__ or ""),
-            parameters=tuple(_parameter(given, types[given.name]) for given in signature[1:]),
+            parameters=tuple(made for p in signature for made in _parameters(p, types[p.name])),
             result=shape_of(types["return"]),
-            function=function,
+            function=_gathering(function, groups) if groups else function,
         )
         if broken := list(_broken_rules(made)):
             raise TypeError(f"{made.name}: {'; '.join(broken)}")
@@ -190,15 +194,38 @@ def _property(parameter: Parameter) -> Schema:
             return found
 
 
-def _parameter(given: inspect.Parameter, hint: object) -> Parameter:
-    required = given.default is inspect.Parameter.empty
+def _dataclass(hint: object) -> type | None:
+    return hint if isinstance(hint, type) and is_dataclass(hint) else None
+
+
+def _parameters(given: inspect.Parameter, hint: object) -> Iterator[Parameter]:
+    if group := _dataclass(hint):
+        hints = get_type_hints(group, include_extras=True)
+        for member in fields(group):
+            yield _parameter(member.name, hints[member.name], member.default)
+    else:
+        yield _parameter(given.name, hint, given.default)
+
+
+def _parameter(name: str, hint: object, default: object) -> Parameter:
+    required = default in (inspect.Parameter.empty, MISSING)
     return Parameter(
-        name=given.name,
+        name=name,
         shape=shape_of(hint),
         required=required,
-        default=None if required else given.default,
+        default=None if required else default,
         compat=any(isinstance(mark, Compat) for mark in _marks(hint)),
     )
+
+
+def _gathering(function: Callable[..., object], groups: Mapping[str, type]) -> Callable[..., object]:
+    """The function, called with each field of the dataclasses among its parameters by itself."""
+
+    def gathered(ctx: object, **given: object) -> object:
+        values = {name: of(**{f.name: given.pop(f.name) for f in fields(of)}) for name, of in groups.items()}
+        return function(ctx, **given, **values)
+
+    return gathered
 
 
 def _marks(hint: object) -> Iterator[object]:

@@ -18,6 +18,9 @@ from m3_memory.inference.windows import windows
 from m3_memory.inference.wordpiece import Word
 from m3_memory.kernel.fingerprint import Fingerprint, probe_digest
 
+MOST_VALUES = 16_000
+"""Of a vector: no store on PostgreSQL keeps a longer one, and every write would fail for it."""
+
 _PROBED_VALUES = 256
 _PROBES = (
     "The meeting about the release moved from Tuesday to Friday morning.",
@@ -70,8 +73,16 @@ class Windowed(ABC):
         return [mean(list(islice(found, len(each)))).astype("<f2").tobytes() for each in parts]
 
     def probed(self, name: str, rules: str) -> Fingerprint:
-        """The fingerprint of a model that has none: it is told by what it makes of fixed texts."""
+        """The fingerprint of a model that has none: it is told by what it makes of fixed texts.
+
+        Raises EmbedderUnavailable for vectors that are too long to be kept.
+        """
         found = self.vectors(_PROBES, math.inf)
+        if len(found[0]) > MOST_VALUES:
+            raise EmbedderUnavailable(
+                f"the model's vectors have {len(found[0]):,} values; the limit is {MOST_VALUES:,}",
+                "choose another model",
+            )
         digest = probe_digest([float(value) for vector in found for value in vector[:_PROBED_VALUES]])
         rules += f" windows-{self._capacity}-{self._overlap}"
         if prefix := self._prefixes.document:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-Key = TypeVar("Key", int, str)
+Key = TypeVar("Key", int, str, tuple[int, int])
 
 PASSAGE_TOKENS = 100
 """A text is compared passage by passage, each of about so many tokens: a long one has any word somewhere."""

@@ -115,6 +115,9 @@ _PLAIN: dict[int, str] = {
 
 _DISGUISES = re.compile(f"[{''.join(map(chr, (*WITHOUT_INVISIBLE, *_PLAIN)))}]")
 
+_LEAST_TEXT = len("-u a:b")
+"""Characters of the shortest text that holds a secret and what tells that it is one."""
+
 _LEAST_CHARACTERS = {"password": 4, "key": 8, "token": 8}
 
 
@@ -141,6 +144,8 @@ def redact(text: str, key: bytes) -> Redacted:
     A second pass finds nothing more. Time is linear in the text. Characters that take no room and other forms
     of ASCII letters hide no secret, as they hide no word from the search.
     """
+    if len(text) < _LEAST_TEXT:
+        return Redacted(text, ())
     findings: list[Finding] = []
     for _ in range(_MAX_ROUNDS):  # a secret taken out can bare another one, rarely
         spans = _merged(text)

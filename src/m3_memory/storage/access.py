@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from m3_memory.storage.sql import any_of, sql
-from m3_memory.storage.transaction import number, text
+from m3_memory.storage.sql import sql
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from m3_memory.storage.database import Database, Reader
+    from m3_memory.storage.database import Database
 
 _NOBODY = ""
 """The owner whose transactions count: no user has the empty name, so no user's store time moves."""
@@ -23,12 +22,12 @@ class Access(NamedTuple):
     last_used_at: str
 
 
-def add(database: Database, uses: Mapping[str, Access], timeout_seconds: float = 0.0) -> None:
-    """Adds to the counts of these memories, those that are gone left out; by default waits for no lock.
+def add(database: Database, uses: Mapping[str, Access]) -> None:
+    """Adds to the counts of these memories, those that are gone left out; waits for no lock.
 
-    Raises StoreBusy when the lock does not come free in time, and what writing raises.
+    Raises StoreBusy when the lock is taken, and what writing raises.
     """
-    with database.write(_NOBODY, timeout_seconds) as writer:
+    with database.write(_NOBODY, timeout_seconds=0.0) as writer:
         for memory_id, seen in uses.items():
             writer.execute(
                 sql(
@@ -44,12 +43,3 @@ def add(database: Database, uses: Mapping[str, Access], timeout_seconds: float =
                     memory_id,
                 )
             )
-
-
-def accesses(reader: Reader, memory_ids: Sequence[str]) -> dict[str, Access]:
-    """What is known of these memories; those never shown are not in it."""
-    found = reader.rows(
-        sql("SELECT memory_id, use_count, last_used_at FROM memory_access WHERE")
-        + any_of("memory_id", tuple(memory_ids))
-    )
-    return {text(row[0]): Access(number(row[1]), text(row[2])) for row in found}

@@ -77,7 +77,8 @@ def schedule_of(settings: Settings) -> Schedule:
 def back_up_when_due(database: Database, schedule: Schedule, pause_seconds: float = 0.0) -> Path | None:
     """Makes a copy if one is due and the store has changed since the last; returns it, else None.
 
-    Only one process at a time does; the oldest scheduled copies go once the new one is whole and checked.
+    Only one process at a time does; the oldest scheduled copies of this store go once the new one is whole
+    and checked. Those of another that stood in its place stay: they may be all that is left of it.
     Within `pause_seconds` of an attempt that failed nothing is tried. A failure is noted for `failure`, and
     raised as by `back_up`.
     """
@@ -137,10 +138,22 @@ def _made(database: Database, schedule: Schedule) -> Path:
     _ensure_room(schedule)
     made = back_up(database, schedule.folder, SCHEDULED)
     others = [backup.path for backup in schedule.scheduled if backup.path != made]
+    with database.read("") as reader:
+        origin = reader.origin
     for old in others[max(0, schedule.keep - 1) :]:
-        with suppress(OSError):
-            old.unlink()
+        if _origin_of(old) in (origin, ""):
+            with suppress(OSError):
+                old.unlink()
     return made
+
+
+def _origin_of(copy: Path) -> str:
+    """Which store a copy is of; empty for one that can't be read."""
+    try:
+        with closing(open_database(copy, SystemClock(), as_it_is=True)) as opened, opened.read("") as reader:
+            return reader.origin
+    except M3Error:
+        return ""
 
 
 def _ensure_room(schedule: Schedule) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import LiteralString, TypeAlias
 
 Value: TypeAlias = str | int | float | bytes | None
@@ -42,7 +43,7 @@ def any_of(column: LiteralString, values: Sequence[Value]) -> Sql:
 
 def values_of(rows: Sequence[Sequence[Value]]) -> Sql:
     """`VALUES (?, …), …`: one row or more, all of one length."""
-    return Sql(_marks(len(rows), len(rows[0])), tuple(value for row in rows for value in row))
+    return Sql(_marks(len(rows), len(rows[0])), tuple(chain.from_iterable(rows)))
 
 
 @lru_cache(256)

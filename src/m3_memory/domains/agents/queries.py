@@ -27,6 +27,11 @@ def verifier_of(reader: Reader) -> Verifier | None:
     return Verifier(text(parameters), salt, digest, text(set_at))
 
 
+def has_another_operator(reader: Reader) -> bool:
+    """Whether another user of this store has an operator."""
+    return bool(reader.rows(sql("SELECT 1 FROM operators WHERE NOT") + _of_user(reader) + sql("LIMIT 1")))
+
+
 def put_verifier(writer: Writer, verifier: Verifier, event: int) -> None:
     """Sets what the owner's operator is verified by from now on."""
     writer.execute(sql("DELETE FROM operators WHERE owner = ?", writer.owner))

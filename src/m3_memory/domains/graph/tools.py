@@ -9,6 +9,7 @@ from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.graph import service
 from m3_memory.domains.graph.model import GraphResult
+from m3_memory.storage.predicates import Filter
 
 
 @tool(
@@ -32,5 +33,5 @@ def memory_graph(
 
     Edges are set by memory_link. What took a memory's place stands in `successor`, as memory_get says it.
     """
-    types = tuple(relationship_types or ())
-    return service.graph(ctx, service.GraphRequest(memory_id, depth, limit, types, as_of, known_at))
+    narrowing = Filter(as_of=as_of, known_at=known_at)
+    return service.graph(ctx, memory_id, narrowing, tuple(relationship_types or ()), depth, limit)

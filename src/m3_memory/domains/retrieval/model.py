@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from m3_memory.kernel.ranking import Document, TermStatistics
 from m3_memory.storage.predicates import Filter
+
+NEAREST = 50
+"""So many memories are compared by meaning, or as many as are asked for; all others count like the last."""
 
 
 class SearchMode(StrEnum):
@@ -31,6 +34,10 @@ class SearchRequest:
     mode: SearchMode = SearchMode.HYBRID
     filter: Filter = field(default_factory=Filter)
 
+    @property
+    def depth(self) -> int:
+        return max(NEAREST, self.limit)
+
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
@@ -48,6 +55,13 @@ class ListRequest:
     min_importance: float | None = None
     pinned: bool | None = None
     counts: bool = False
+
+
+class Place(NamedTuple):
+    """Where a row stands in a list."""
+
+    recorded_from: str
+    memory_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +107,21 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class SearchResults:
+class _Results:
     """The answer to a search, best first. `scope` names the audiences it looked in."""
 
-    hits: list[Hit]
+    hits: Sequence[object]
     scope: list[str]
-    degraded: list[str] = field(default_factory=list[str])
-    empty_because: str | None = None
+    degraded: list[str]
+    empty_because: str | None
 
     def headline(self) -> str:
-        return found(len(self.hits), self.empty_because)
+        return f"Top {len(self.hits)} results:" if self.hits else f"No results found. {self.empty_because}"
+
+
+@dataclass(frozen=True)
+class SearchResults(_Results):
+    hits: list[Hit]
 
 
 @dataclass(frozen=True)
@@ -123,19 +142,16 @@ class Unreached:
 
 
 @dataclass(frozen=True)
-class StoresResults:
-    """The answer to a search in several stores, best first on one scale. `stores` are those that answered."""
+class StoresResults(_Results):
+    """The answer to a search in several stores, on one scale. `stores` are those that answered."""
 
     hits: list[StoreHit]
     stores: list[str]
-    scope: list[str]
-    unreached: list[Unreached] = field(default_factory=list[Unreached])
-    degraded: list[str] = field(default_factory=list[str])
-    empty_because: str | None = None
+    unreached: list[Unreached]
 
     def headline(self) -> str:
-        lacking = f"; no answer from {', '.join(lost.store for lost in self.unreached)}"
-        return found(len(self.hits), self.empty_because) + (lacking if self.unreached else "")
+        lacking = f" (no answer from {', '.join(lost.store for lost in self.unreached)})"
+        return super().headline() + (lacking if self.unreached else "")
 
 
 @dataclass(frozen=True)
@@ -180,16 +196,10 @@ class ScoredRow:
 
 
 @dataclass(frozen=True)
-class ScoredResults:
-    """The answer to a search for rows, best first; without a query the newest, each with the score 0."""
+class ScoredResults(_Results):
+    """The answer to a search for rows; without a query the newest, each with the score 0."""
 
     hits: list[ScoredRow]
-    scope: list[str]
-    degraded: list[str] = field(default_factory=list[str])
-    empty_because: str | None = None
-
-    def headline(self) -> str:
-        return found(len(self.hits), self.empty_because)
 
 
 @dataclass(frozen=True)
@@ -269,22 +279,11 @@ class About:
 
 
 @dataclass(frozen=True)
-class Suggestions:
+class Suggestions(_Results):
     """A preview of a search, and why it gives that."""
 
     hits: list[Component]
     terms: list[TermWeight]
     matching: int
     hidden: list[Hidden]
-    scope: list[str]
     about: About | None = None
-    degraded: list[str] = field(default_factory=list[str])
-    empty_because: str | None = None
-
-    def headline(self) -> str:
-        return found(len(self.hits), self.empty_because)
-
-
-def found(count: int, empty_because: str | None) -> str:
-    """What stands over the hits of a search."""
-    return f"Top {count} results:" if count else f"No results found. {empty_because or ''}"

@@ -107,4 +107,4 @@ def m3_call(
         )
     if batch:
         return service.run_batch(ctx, batch, dry_run=dry_run)
-    return service.run_one(ctx, service.ToolCall(tool, args or {}, dry_run))
+    return service.run_one(ctx, tool, args or {}, dry_run=dry_run)

@@ -26,9 +26,15 @@ def _config(launch: Launch, _given: Namespace, _doors: Doors) -> Answer | int:
     rows = show_settings()
     if launch.json or not sys.stdout.isatty():
         return {"settings": [row._asdict() for row in rows]}
-    output.print_table(("setting", "value", "from"), [row[:3] for row in rows])
+    output.print_table(
+        ("setting", "value", "from"), [(row.name, _number(row.value), row.source) for row in rows]
+    )
     output.print_text(f"\nSet them in {load_settings().home / FILE_NAME}")
     return 0
+
+
+def _number(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _backup(launch: Launch, given: Namespace, _doors: Doors) -> Answer:
@@ -124,7 +130,7 @@ ADMINISTRATION: dict[str, Command] = {
         },
     ),
     "undo": Command(
-        *("undo --agent NAME --since T", "take changes back, shown first; by event or memory too", _undo),
+        *("undo …", "take changes back: of a memory, a call, or an agent since a time; shown first", _undo),
         {
             "--event": _word("N", "one event, by its sequence in m3 memory history"),
             "--operation": _word("ID", "all that one call did"),
@@ -137,7 +143,7 @@ ADMINISTRATION: dict[str, Command] = {
         },
     ),
     "reindex": Command(
-        "reindex [--after ITEM]",
+        "reindex",
         "derive what searches use anew from the memories",
         lambda launch, given, _: _cli("reindexing").run(launch, given.after),
         {"--after": _word("ITEM", "go on with a run that was stopped there", type=int, default=0)},

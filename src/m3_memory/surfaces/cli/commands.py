@@ -92,7 +92,8 @@ class ToolCommand:
         if extra := loose[len(free) :]:
             named = [given.name for given in self._positions if given.name in found]
             quoted = shlex.quote(" ".join(loose[max(len(free) - 1, 0) :]))
-            hint = f"put the text in quotes: {quoted}" if free else f"see {self._parser.prog} --help"
+            is_text = bool(free) and not free[-1].endswith("id")
+            hint = f"put the text in quotes: {quoted}" if is_text else f"see {self._parser.prog} --help"
             if named:
                 hint = f"given by name already: {', '.join(named)}"
             raise InvalidArgument(f"{self._parser.prog}: {' '.join(extra)} belongs to no argument", hint)

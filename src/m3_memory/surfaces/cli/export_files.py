@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_DATABASE = b"SQLite format 3\0"
+_LOGS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _TOLD_EVERY = 10_000
 _LONGEST_LINE_BYTES = 8_000_000
 """More than the longest row takes. What is longer comes in pieces, which nobody takes for lines."""
@@ -28,15 +30,16 @@ def write_lines(name: str, lines: Iterable[bytes], *, replace: bool) -> bytes:
     """Writes the lines, with progress, to a new file of its user's alone, and returns the last.
 
     It has its name only once it is whole and on the disk; `-` is standard output. Raises InvalidArgument for
-    one that is there already, unless it may be replaced, and what is no file, StoreUnreachable and StoreFull.
+    one that is there already, unless it may be replaced, for a database, and for what is no file;
+    StoreUnreachable and StoreFull.
     """
     if name == STANDARD_OUTPUT:
         last = _passed(lines, _show if sys.stdout.isatty() else sys.stdout.buffer.write)
         sys.stdout.buffer.flush()
         return last
     path = Path(name).expanduser().resolve()
-    _ensure_free(path, replace=replace)
     try:
+        _ensure_free(path, replace=replace)
         with replacing(path) as unfinished:
             with unfinished.open("wb") as file:
                 last = _passed(lines, file.write)
@@ -107,3 +110,11 @@ def _ensure_free(path: Path, *, replace: bool) -> None:
     _ensure_file(path)
     if path.exists() and not replace:
         raise InvalidArgument(f"{path} is there already", "name another file, or replace it with --force")
+    if path.exists() and _is_store(path):
+        raise InvalidArgument(f"{path} is a database, which no export replaces", "name another file")
+
+
+def _is_store(path: Path) -> bool:
+    """Whether the file is one that SQLite keeps: a store, its log, or a backup."""
+    with path.open("rb") as file:
+        return file.read(len(_DATABASE)).startswith((_DATABASE, *_LOGS))

@@ -28,11 +28,13 @@ _NEW = "this store was made just now; if it should hold memories, see m3 config 
 def migrate(launch: Launch) -> dict[str, Any]:
     """Opens the store, which brings it up to this version.
 
-    Answers {store, migrated: [name], backup}; `backup` is the copy made before, if there was a store to copy.
+    Answers {store, migrated: [name], backup}, or a `note` in place of the backup if there was nothing to do;
+    `backup` is the copy made before, if there was a store to copy.
     """
     with closing(App.open(load_settings(), store=launch.store)) as app:
         store = app.database
-        found = {"store": store.dialect.describe(), "migrated": list(store.migrated)}
+        found: dict[str, Any] = {"store": store.dialect.describe(), "migrated": list(store.migrated)}
+        found |= {} if store.migrated else {"note": "the store is of this version; nothing was to be done"}
         return found | ({"backup": str(store.backup_path)} if store.backup_path else {})
 
 

@@ -80,6 +80,7 @@ def _export_visible(launch: Launch, given: Namespace) -> dict[str, Any]:
 def _export_whole_store(launch: Launch, given: Namespace) -> dict[str, Any]:
     """Writes everything a store holds, its key sealed by the passphrase. Answers {rows, digest}."""
     with _opened(launch) as (app, ctx):
+        operators.ensure_only(ctx)
         passphrase, _ = proved(ctx, "Operator's passphrase: ")
         with app.database.read(ctx.started_as.user_id) as reader:
             seal = seals.seal(passphrase, reader.origin, reader.secret_key)
@@ -120,6 +121,7 @@ def move(launch: Launch, to: str) -> dict[str, Any]:
     """Copies a whole store into an empty one and compares the two. Answers {rows, digest, settings, note}."""
     last = deque[bytes](maxlen=1)
     with _opened(launch) as (app, ctx):
+        operators.ensure_only(ctx)
         proved(ctx, "Operator's passphrase: ")
         with _opened_at(app, to) as (target, advice), app.database.read(ctx.started_as.user_id) as reader:
             if operators.status(replace(ctx, database=target)).is_set:

@@ -129,6 +129,11 @@ def _undone(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _warnings(answer)
 
 
+def _of_headline(answer: Mapping[str, Any]) -> Iterator[str]:
+    """The headline says it all; what is left are the warnings."""
+    yield from _noted(answer.get("warnings", ()))
+
+
 def _graph(answer: Mapping[str, Any]) -> Iterator[str]:
     """Nodes by their distance, then edges between them as the nodes are numbered."""
     yield from _facts({name: answer[name] for name in ("since", "successor") if name in answer}, "")
@@ -154,6 +159,8 @@ def _exported(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _imported(answer: Mapping[str, Any]) -> Iterator[str]:
     """What did not come in, and why: what did is in the headline."""
+    if answer["imported"] and answer["trust_state"] == "candidate":
+        yield "default reads leave candidates out: m3 memory list --trust-state candidate"
     told = {
         "unchanged": "here already",
         "duplicates": "said by others already",
@@ -279,6 +286,8 @@ _FORMS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "memory_undo": _undone,
     "memory_unsupersede": _changed,
     "memory_graph": _graph,
+    "memory_link": _of_headline,
+    "memory_unlink": _of_headline,
     "memory_pin": _changed,
     "memory_unpin": _changed,
     "memory_export": _exported,

@@ -34,7 +34,8 @@ def run(launch: Launch, verb: str, names: Sequence[str]) -> dict[str, Any]:
     """
     wanted, change = _CHANGES.get(verb, (0, None))
     if len(names) != wanted:
-        raise InvalidArgument(f"m3 project {verb} takes {wanted or 'no'} names", "see m3 project --help")
+        count = ("no name", "one name", "two names")[wanted]
+        raise InvalidArgument(f"m3 project {verb} takes {count}", "link NAME, unlink NAME, merge FROM INTO")
     with closing(App.open(load_settings(), store=launch.store)) as app:
         caller, _ = app.caller_for(launch)
         ctx = app.context(caller)

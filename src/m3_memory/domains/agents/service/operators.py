@@ -105,6 +105,16 @@ def prove(ctx: Context, passphrase: str) -> Proof:
     return Proof(store, ctx.caller.user_id, found.set_at, ctx.clock.monotonic())
 
 
+def ensure_only(ctx: Context) -> None:
+    """Raises NeedsOperator where another user of the store has an operator: theirs is not to be taken."""
+    with ctx.read() as reader:
+        if queries.has_another_operator(reader):
+            raise NeedsOperator(
+                "another user of this store has an operator: it can't be taken as a whole by one of them",
+                "export what you may see; or copy the database as its administrator",
+            )
+
+
 def _set_in(ctx: Context) -> tuple[Verifier, str]:
     """What the caller's operator is verified by, and in which store."""
     with ctx.read() as reader:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 from m3_memory.domains.memories.model import Edge
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.inserts import insert_rows
-from m3_memory.storage.predicates import is_open
-from m3_memory.storage.sql import Row, any_of, sql, values_of
+from m3_memory.storage.predicates import held, is_open
+from m3_memory.storage.sql import Row, Sql, any_of, sql, values_of
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.predicates import View
 
 Named = TypeVar("Named")
 
@@ -27,34 +28,36 @@ _EDGE = sql(
 )
 
 
-def find_edge(reader: Reader, from_id: str, to_id: str, kind: str) -> Edge | None:
-    """The open edge of this type between two memories, of any audience."""
-    row = reader.row(
-        _EDGE + sql("e.from_id = ? AND e.to_id = ? AND e.type = ? AND", from_id, to_id, kind) + is_open("e")
-    )
-    return _edge(row) if row else None
+CHANGED_BELIEF = sql(
+    "EXISTS (SELECT 1 FROM memory_validity AS v WHERE v.opened_by = h.event OR v.closed_by = h.event)"
+)
+CHANGED_EDGE = sql(
+    "EXISTS (SELECT 1 FROM memory_relationships AS e WHERE (e.opened_by = h.event OR e.closed_by = h.event)"
+)
+"""What an event, `memory_history AS h`, changed; that of an edge is left open for more to be asked of it."""
 
 
 def newest_edge_to(reader: Reader, to_id: str, kind: str) -> Edge | None:
     """The open edge of this type that came to a memory last, of any audience."""
-    row = reader.row(
-        _EDGE
-        + sql("e.to_id = ? AND e.type = ? AND", to_id, kind)
-        + is_open("e")
-        + sql("ORDER BY e.relationship DESC LIMIT 1")
-    )
+    where = sql("e.to_id = ? AND e.type = ? AND", to_id, kind) + is_open("e")
+    row = reader.row(_EDGE + where + sql("ORDER BY e.relationship DESC LIMIT 1"))
     return _edge(row) if row else None
 
 
 def open_edges_from(reader: Reader, from_ids: Iterable[str], kind: str) -> list[Edge]:
     """The open edges of this type that start at these memories."""
-    return [
-        _edge(row)
-        for part in in_parts(sorted(from_ids))
-        for row in reader.rows(
-            _EDGE + any_of("e.from_id", part) + sql("AND e.type = ? AND", kind) + is_open("e")
-        )
-    ]
+    rest = sql("AND e.type = ? AND", kind) + is_open("e")
+    parts = [any_of("e.from_id", part) for part in in_parts(sorted(from_ids))]
+    return [_edge(row) for part in parts for row in reader.rows(_EDGE + part + rest)]
+
+
+def leads_elsewhere(view: View) -> Sql:
+    """That an event, `memory_history AS h`, changed edges alone, none of which has both ends held."""
+    from_held = sql("AND EXISTS (SELECT 1 FROM") + held(view) + sql("WHERE held.memory_id = e.from_id)")
+    to_held = sql("AND EXISTS (SELECT 1 FROM") + held(view) + sql("WHERE held.memory_id = e.to_id)")
+    edge, belief = CHANGED_EDGE + sql(")"), CHANGED_BELIEF
+    both_held = CHANGED_EDGE + from_held + to_held + sql(")")
+    return sql("(") + edge + sql("AND NOT") + belief + sql("AND NOT") + both_held + sql(")")
 
 
 def close_edges(writer: Writer, closed: Sequence[tuple[int, int]]) -> None:
@@ -71,12 +74,12 @@ def close_edges(writer: Writer, closed: Sequence[tuple[int, int]]) -> None:
         )
 
 
-def open_edges(writer: Writer, opened: Sequence[tuple[str, str, str, int]]) -> None:
-    """Opens edges, each given as (from, to, type, event), from this transaction's store time on."""
+def open_edges(writer: Writer, opened: Iterable[tuple[tuple[str, str, str], int]]) -> None:
+    """Opens edges, each a (from, to, type) with its event, from this transaction's store time on."""
     insert_rows(
         writer,
         sql("INSERT INTO memory_relationships (from_id, to_id, type, opened_by, recorded_from, recorded_to)"),
-        [(*edge, writer.store_time, FOREVER) for edge in opened],
+        [(*between, event, writer.store_time, FOREVER) for between, event in opened],
     )
 
 
@@ -105,13 +108,6 @@ def in_parts(values: Sequence[Named]) -> list[Sequence[Named]]:
 
 
 def _edge(row: Row) -> Edge:
-    return Edge(
-        number(row[0]),
-        text(row[1]),
-        text(row[2]),
-        text(row[3]),
-        text(row[4]),
-        text(row[5]),
-        number(row[6]),
-        None if row[7] is None else number(row[7]),
-    )
+    *named, opened_by, closed_by = row
+    closer = None if closed_by is None else number(closed_by)
+    return Edge(number(named[0]), *map(text, named[1:]), opened_by=number(opened_by), closed_by=closer)

@@ -43,13 +43,9 @@ def stored_texts(reader: Reader, view: View, memory_id: str, after_version: int)
     )
     return [
         StoredText(
-            number(row[0]),
-            text(row[1]),
-            text(row[2]),
-            row[3] if isinstance(row[3], str) else None,
-            text(row[4]),
+            number(version), text(agent), text(at), said if isinstance(said, str) else None, text(digest)
         )
-        for row in found
+        for version, agent, at, said, digest in found
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import HistoryEvent, State
+from m3_memory.domains.memories.queries.edges import leads_elsewhere
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.inserts import insert_returning, insert_rows
 from m3_memory.storage.predicates import held
@@ -69,16 +70,18 @@ def closing_kind(reader: Reader, event: int) -> str:
 def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[list[HistoryEvent], int]:
     """The newest events of a memory up to the view's known_at, and how many there are.
 
-    The memory's own audience is not checked here; the other memory of an event shows where it is held.
+    The memory's own audience is not checked here; the other memory of an event shows where it is held, and an
+    event that only concerns edges to what is not held does not.
     """
     until = view.filter.known_at or FOREVER
+    told = _own(view) + sql("AND NOT") + leads_elsewhere(view)
     counted = reader.row(
         sql(
             "SELECT count(*) FROM memory_history AS h WHERE h.memory_id = ? AND h.store_time <= ? AND",
             memory_id,
             until,
         )
-        + _own(view)
+        + told
     )
     found = reader.rows(
         sql(
@@ -92,7 +95,7 @@ def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[l
             memory_id,
             until,
         )
-        + _own(view)
+        + told
         + sql("ORDER BY h.event DESC LIMIT ?", limit)
     )
     events = [

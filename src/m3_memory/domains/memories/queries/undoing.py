@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from m3_memory.domains.memories.queries.edges import in_parts
-from m3_memory.storage.sql import Row, Sql, any_of, sql
+from m3_memory.domains.memories.queries.edges import CHANGED_BELIEF, CHANGED_EDGE, in_parts, leads_elsewhere
+from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from m3_memory.storage.database import Reader
+    from m3_memory.storage.predicates import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,6 @@ class Act:
     sequence: int
     kind: str
     memory_id: str
-    version: int
     agent_id: str
     operation_id: str
     other_id: str
@@ -31,8 +31,8 @@ class Act:
 
 
 _ACT = sql(
-    "SELECT h.event, h.sequence, h.kind, h.memory_id, h.version, coalesce(a.agent_id, ''), h.operation_id,"
-    " h.other_id, h.reason FROM memory_history AS h LEFT JOIN agents AS a ON a.agent = h.agent WHERE"
+    "SELECT h.event, h.sequence, h.kind, h.memory_id, coalesce(a.agent_id, ''), h.operation_id, h.other_id,"
+    " h.reason FROM memory_history AS h LEFT JOIN agents AS a ON a.agent = h.agent WHERE"
 )
 
 
@@ -62,35 +62,25 @@ def acts(reader: Reader, events: Iterable[int]) -> list[Act]:
     return [act for part in in_parts(sorted(events)) for act in _acts(reader, any_of("h.event", part))]
 
 
-def last_change(reader: Reader, memory_id: str) -> Act | None:
-    """The last event of a memory that opened or closed a belief or an edge."""
-    found = _acts(
-        reader,
-        _own(reader)
-        + sql(
-            "AND h.memory_id = ? AND (EXISTS (SELECT 1 FROM memory_validity AS v WHERE v.opened_by = h.event)"
-            " OR EXISTS (SELECT 1 FROM memory_validity AS v WHERE v.closed_by = h.event)"
-            " OR EXISTS (SELECT 1 FROM memory_relationships AS e WHERE e.opened_by = h.event)"
-            " OR EXISTS (SELECT 1 FROM memory_relationships AS e WHERE e.closed_by = h.event))",
-            memory_id,
-        ),
-        sql("DESC LIMIT 1"),
-    )
+def last_change(reader: Reader, view: View, memory_id: str) -> Act | None:
+    """The last event of a memory that opened or closed a belief, or an edge to one that is held."""
+    of_it = _own(reader) + sql("AND h.memory_id = ? AND (", memory_id)
+    changed = CHANGED_BELIEF + sql("OR") + CHANGED_EDGE + sql(")) AND NOT") + leads_elsewhere(view)
+    found = _acts(reader, of_it + changed, sql("DESC LIMIT 1"))
     return found[0] if found else None
 
 
 def normal_hashes(reader: Reader, items: Iterable[int]) -> dict[int, str]:
     """The normal form's digest of versions, by item."""
-    return {
-        number(row[0]): text(row[1])
-        for part in in_parts(sorted(items))
-        for row in reader.rows(sql("SELECT item, normal_hash FROM memory_items WHERE") + any_of("item", part))
-    }
+    select = sql("SELECT item, normal_hash FROM memory_items WHERE")
+    parts = [any_of("item", part) for part in in_parts(sorted(items))]
+    return {number(item): text(digest) for part in parts for item, digest in reader.rows(select + part)}
 
 
 def _acts(reader: Reader, where: Sql, order: Sql | None = None) -> list[Act]:
     tail = sql("ORDER BY h.event") + (order or sql(""))
-    return [_act(row) for row in reader.rows(_ACT + where + tail)]
+    rows = reader.rows(_ACT + where + tail)
+    return [Act(number(event), number(sequence), *map(text, rest)) for event, sequence, *rest in rows]
 
 
 def _own(reader: Reader) -> Sql:
@@ -112,17 +102,3 @@ def _sequence_at(reader: Reader, moment: str) -> int:
         else:
             high = middle
     return low
-
-
-def _act(row: Row) -> Act:
-    return Act(
-        number(row[0]),
-        number(row[1]),
-        text(row[2]),
-        text(row[3]),
-        number(row[4]),
-        text(row[5]),
-        text(row[6]),
-        text(row[7]),
-        text(row[8]),
-    )

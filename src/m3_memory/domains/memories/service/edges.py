@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.service.chunks import in_chunks, only, tried
@@ -17,11 +17,10 @@ from m3_memory.kernel.vocabulary import EDGE_TYPES
 from m3_memory.storage.predicates import Filter, audience_numbers, view_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.memories.model import Belief
-    from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader
     from m3_memory.storage.history import Event
 
@@ -32,18 +31,12 @@ OWN_VERBS = {
 """Types that only our own verbs set, and which."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRequest:
-    """An edge to set or to take away."""
+class LinkRequest(NamedTuple):
+    """An edge to set or to take away: what is unique among open edges."""
 
     from_id: str
     to_id: str
     relationship_type: str = "related"
-
-    @property
-    def between(self) -> tuple[str, str, str]:
-        """What is unique among open edges."""
-        return self.from_id, self.to_id, self.relationship_type
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,8 @@ def link(ctx: Context, request: LinkRequest) -> LinkResult:
     Raises InvalidArgument for a memory linked to itself and for types that only our own verbs set, NotFound
     for an end in no audience the caller holds, NotCurrent for one that is not current.
     """
-    return only(_link_all(ctx, [request], new_id(ctx.clock.now())))
+    with ctx.write() as writer:
+        return only(linked(operation(ctx, writer), [request]))
 
 
 def link_all(ctx: Context, requests: Sequence[LinkRequest | M3Error]) -> LinkBulkResult:
@@ -99,7 +93,12 @@ def link_all(ctx: Context, requests: Sequence[LinkRequest | M3Error]) -> LinkBul
     Raises the Unavailable errors of the store if it fails before anything was stored.
     """
     operation_id = new_id(ctx.clock.now())
-    outcomes = in_chunks(ctx, requests, lambda chunk: _link_all(ctx, chunk, operation_id))
+
+    def link_chunk(chunk: Sequence[LinkRequest]) -> list[LinkResult | M3Error]:
+        with ctx.write() as writer:
+            return linked(operation(ctx, writer, operation_id), chunk)
+
+    outcomes = in_chunks(ctx, requests, link_chunk)
     results = [_told(*pair) for pair in zip(requests, outcomes, strict=True)]
     counts = Counter(result.status for result in results)
     return LinkBulkResult(
@@ -110,19 +109,6 @@ def link_all(ctx: Context, requests: Sequence[LinkRequest | M3Error]) -> LinkBul
         total=len(results),
         results=results,
     )
-
-
-def link_held(op: Operation, request: LinkRequest) -> LinkResult:
-    """As `link`, in the caller's transaction, and the ends need not be current: for what is brought in."""
-    _check(request)
-    ends = _newest_beliefs(op.writer, op.caller, [request])
-    start = _held(ends, request.from_id)
-    _held(ends, request.to_id)
-    if queries.find_edge(op.writer, *request.between):
-        return _result(request, "exists")
-    (event,) = op.record_all([_event(op, "link", start, request)])
-    queries.open_edges(op.writer, [(*request.between, event)])
-    return _result(request, "linked")
 
 
 def link_request(given: Mapping[str, object], default_type: str) -> LinkRequest | M3Error:
@@ -147,16 +133,42 @@ def unlink(ctx: Context, request: LinkRequest) -> LinkResult:
     """
     _check(request)
     with ctx.write() as writer:
-        ends = _newest_beliefs(writer, ctx.caller, [request])
-        start = _held(ends, request.from_id)
-        _held(ends, request.to_id)
-        edge = queries.find_edge(writer, *request.between)
-        if edge is None:
-            return _result(request, "absent")
         op = operation(ctx, writer)
-        (event,) = op.record_all([_event(op, "unlink", start, request)])
-        queries.close_edges(writer, [(edge.relationship, event)])
-        return _result(request, "unlinked")
+        ends = _newest_beliefs(op, [request])
+        for memory_id in (request.from_id, request.to_id):
+            _held(ends, memory_id)
+        there = _open_edges(op, [request])
+        if request in there:
+            (event,) = op.record_all([_event(op, "unlink", ends, request)])
+            queries.close_edges(writer, [(there[request], event)])
+        return LinkResult(*request, "unlinked" if there else "absent")
+
+
+def linked(
+    op: Operation, requests: Sequence[LinkRequest], *, current: bool = True
+) -> list[LinkResult | M3Error]:
+    """As `link` for each, in an open transaction; what is refused is an error in its place.
+
+    Ends that need not be current are to be believed still: what is hidden, as a candidate, hides its edges.
+    """
+    ends = _newest_beliefs(op, requests)
+    there = set[tuple[str, str, str]](_open_edges(op, requests))
+    new: list[LinkRequest] = []
+
+    def judged(request: LinkRequest) -> LinkResult:
+        _check(request)
+        for memory_id in (request.from_id, request.to_id):
+            _ensure_fit(op.writer, _held(ends, memory_id), current=current)
+        if request in there:
+            return LinkResult(*request, "exists")
+        there.add(request)
+        new.append(request)
+        return LinkResult(*request, "linked")
+
+    outcomes = [tried(judged, request) for request in requests]
+    events = op.record_all([_event(op, "link", ends, request) for request in new])
+    queries.open_edges(op.writer, zip(new, events, strict=True))
+    return outcomes
 
 
 def _check(request: LinkRequest) -> None:
@@ -171,53 +183,11 @@ def _check(request: LinkRequest) -> None:
         raise InvalidArgument("a memory is not linked to itself", "give two different ids")
 
 
-def linked(
-    op: Operation, requests: Sequence[LinkRequest], *, current: bool = True
-) -> list[LinkResult | M3Error]:
-    """As `link` for each, in an open transaction; what is refused is an error in its place.
-
-    Ends that need not be current are to be believed still: what is hidden, as a candidate, hides its edges.
-    """
-    ends = _newest_beliefs(op.writer, op.caller, requests)
-    between = [request.between for request in requests]
-    there = {edge.between for edge in queries.edges_between(op.writer, between) if edge.closed_by is None}
-    fit = _ensure_current if current else _ensure_believed
-    outcomes = [tried(_judged, op.writer, ends, there, request, fit) for request in requests]
-    new = [
-        request
-        for request, outcome in zip(requests, outcomes, strict=True)
-        if isinstance(outcome, LinkResult) and outcome.status == "linked"
-    ]
-    events = op.record_all([_event(op, "link", ends[request.from_id], request) for request in new])
-    queries.open_edges(
-        op.writer, [(*request.between, event) for request, event in zip(new, events, strict=True)]
-    )
-    return outcomes
-
-
-def _link_all(ctx: Context, requests: Sequence[LinkRequest], operation_id: str) -> list[LinkResult | M3Error]:
-    with ctx.write() as writer:
-        return linked(operation(ctx, writer, operation_id), requests)
-
-
-def _judged(
-    reader: Reader,
-    ends: dict[str, Belief],
-    there: set[tuple[str, str, str]],
-    request: LinkRequest,
-    ensure_fit: Callable[[Reader, Belief], None],
-) -> LinkResult:
-    """What comes of one link, after those before it; `there` are the edges by then."""
-    _check(request)
-    for memory_id in (request.from_id, request.to_id):
-        ensure_fit(reader, _held(ends, memory_id))
-    if request.between in there:
-        return _result(request, "exists")
-    there.add(request.between)
-    return _result(request, "linked")
-
-
-def _ensure_current(reader: Reader, end: Belief) -> None:
+def _ensure_fit(reader: Reader, end: Belief, *, current: bool) -> None:
+    if not current:
+        if not end.is_open:
+            raise NotCurrent(f"memory {end.memory_id} is no longer believed", "link what took its place")
+        return
     state, since = state_now(reader, end)
     if state != CURRENT:
         raise NotCurrent(
@@ -226,16 +196,11 @@ def _ensure_current(reader: Reader, end: Belief) -> None:
         )
 
 
-def _ensure_believed(_reader: Reader, end: Belief) -> None:
-    if not end.is_open:
-        raise NotCurrent(f"memory {end.memory_id} is no longer believed", "link what took its place")
-
-
-def _newest_beliefs(reader: Reader, caller: Caller, requests: Sequence[LinkRequest]) -> dict[str, Belief]:
+def _newest_beliefs(op: Operation, requests: Sequence[LinkRequest]) -> dict[str, Belief]:
     """The newest belief of each end that lies in an audience the caller holds."""
-    held = frozenset(audience_numbers(reader, view_of(reader, caller, Filter())))
+    held = frozenset(audience_numbers(op.writer, view_of(op.writer, op.caller, Filter())))
     ids = {memory_id for request in requests for memory_id in (request.from_id, request.to_id)}
-    return {row.memory_id: row for row in queries.beliefs_of(reader, ids) if row.audience in held}
+    return {row.memory_id: row for row in queries.beliefs_of(op.writer, ids) if row.audience in held}
 
 
 def _held(ends: dict[str, Belief], memory_id: str) -> Belief:
@@ -244,10 +209,15 @@ def _held(ends: dict[str, Belief], memory_id: str) -> Belief:
     return ends[memory_id]
 
 
-def _event(op: Operation, kind: str, start: Belief, request: LinkRequest) -> Event:
-    return op.event(
-        kind, start.memory_id, start.version, other_id=request.to_id, reason=request.relationship_type
-    )
+def _open_edges(op: Operation, requests: Sequence[LinkRequest]) -> dict[tuple[str, str, str], int]:
+    """The number of each edge that is there."""
+    found = queries.edges_between(op.writer, requests)
+    return {edge.between: edge.relationship for edge in found if edge.closed_by is None}
+
+
+def _event(op: Operation, kind: str, ends: dict[str, Belief], request: LinkRequest) -> Event:
+    version = ends[request.from_id].version
+    return op.event(kind, request.from_id, version, other_id=request.to_id, reason=request.relationship_type)
 
 
 def _told(request: LinkRequest | M3Error, outcome: LinkResult | M3Error) -> LinkResult:
@@ -255,8 +225,4 @@ def _told(request: LinkRequest | M3Error, outcome: LinkResult | M3Error) -> Link
         return outcome
     named = LinkRequest("", "", "") if isinstance(request, M3Error) else request
     status = "missing" if isinstance(outcome, Missing) else "failed"
-    return replace(_result(named, status), code=outcome.code, message=outcome.message)
-
-
-def _result(request: LinkRequest, status: str) -> LinkResult:
-    return LinkResult(request.from_id, request.to_id, request.relationship_type, status)
+    return LinkResult(*named, status, outcome.code, outcome.message)

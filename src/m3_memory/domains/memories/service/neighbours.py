@@ -28,16 +28,24 @@ _Place: TypeAlias = "tuple[int, str, str, str]"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A draft as the decision sees it: where it would stand, and as which memory ("" for one to come)."""
+    """A draft as the decision sees it: where it would stand, and as which memory ("" for one to come).
+
+    `now` is since when it holds if its writer named no start.
+    """
 
     draft: Draft
     memory_id: str
     audience: int
+    now: str = ""
+
+    @property
+    def valid_from(self) -> str:
+        return self.draft.valid_from or self.now
 
     @property
     def statement(self) -> Statement:
         draft = self.draft
-        return Statement(self.memory_id, draft.type, draft.normal_hash, draft.valid_from, draft.valid_to)
+        return Statement(self.memory_id, draft.type, draft.normal_hash, self.valid_from, draft.valid_to)
 
     def place(self, digest: str) -> _Place:
         return self.audience, self.draft.variant, self.draft.type, digest

@@ -104,7 +104,7 @@ def _differences(draft: Draft, said: _Said) -> list[str]:
         ("embed_text", draft.embed_text, stored.embed_text, ""),
     )
     found = [name for name, given, kept, unsaid in table if given not in (unsaid, kept)]
-    if draft.valid_from < belief.valid_from:
+    if draft.valid_from and draft.valid_from < belief.valid_from:
         found.append("valid_from")
     return [
         f"{name} differs from what is stored, which stays: {_REMEDIES.get(name, _UPDATE)}" for name in found

@@ -45,13 +45,13 @@ def pin(ctx: Context, id_or_prefix: str, *, pinned: bool) -> ChangeResult:
     """
     with ctx.write() as writer:
         op = operation(ctx, writer)
-        found = _found(op, id_or_prefix)
-        state = queries.state_of(writer, found.belief.memory_id)
-        status = "pinned" if pinned else "unpinned"
+        found, state = _found(op, id_or_prefix)
+        memory_id, version = found.belief.memory_id, found.belief.version
         if state.pinned is pinned:
-            return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
-        _put(op, found, state, replace(state, pinned=pinned), "pin", status)
-        return ChangeResult(found.belief.memory_id, status, found.belief.version, ["pinned"])
+            return ChangeResult(memory_id, "unchanged", version)
+        status = "pinned" if pinned else "unpinned"
+        _put(op, found, state, replace(state, pinned=pinned), status)
+        return ChangeResult(memory_id, status, version, ["pinned"])
 
 
 def feedback(ctx: Context, id_or_prefix: str, said: str) -> FeedbackResult:
@@ -63,45 +63,44 @@ def feedback(ctx: Context, id_or_prefix: str, said: str) -> FeedbackResult:
     """
     with ctx.write() as writer:
         op = operation(ctx, writer)
-        found = _found(op, id_or_prefix)
-        state = queries.state_of(writer, found.belief.memory_id)
-        if said == "misleading":
-            return FeedbackResult(found.belief.memory_id, said, _doubted(op, found), state.importance)
+        found, state = _found(op, id_or_prefix)
         importance = _moved(state.importance, said)
-        if importance == state.importance:
-            return FeedbackResult(found.belief.memory_id, said, "unchanged", importance)
-        _put(op, found, state, replace(state, importance=importance), "importance", said)
-        return FeedbackResult(found.belief.memory_id, said, "recorded", importance)
+        if said == "misleading":
+            is_new = _doubted(op, found)
+        elif is_new := importance != state.importance:
+            _put(op, found, state, replace(state, importance=importance), said)
+        status = "recorded" if is_new else "unchanged"
+        return FeedbackResult(found.belief.memory_id, said, status, importance)
 
 
-def _found(op: Operation, id_or_prefix: str) -> Target:
+def _found(op: Operation, id_or_prefix: str) -> tuple[Target, State]:
     memory_id = resolve(op.writer, View(op.caller, Filter(), op.writer.now), id_or_prefix)
-    return beside(op.writer, op.caller, memory_id)
+    return beside(op.writer, op.caller, memory_id), queries.state_of(op.writer, memory_id)
 
 
-def _put(op: Operation, found: Target, state: State, changed: State, kind: str, reason: str) -> None:
-    op.record(
-        kind,
-        found.belief.memory_id,
-        found.belief.version,
-        reason=reason,
-        before=found.digestible(state),
-        after=found.digestible(changed),
-    )
-    queries.put_state(op.writer, found.belief.memory_id, changed)
+def _put(op: Operation, found: Target, state: State, changed: State, reason: str) -> None:
+    kind = "pin" if changed.pinned is not state.pinned else "importance"
+    before, after = found.digestible(state), found.digestible(changed)
+    memory_id, version = found.belief.memory_id, found.belief.version
+    op.record(kind, memory_id, version, reason=reason, before=before, after=after)
+    queries.put_state(op.writer, memory_id, changed)
 
 
 def _moved(importance: float, said: str) -> float:
     """The importance after one feedback; what lies below the least already stays where it is."""
-    if said == "useful":
-        return min(1.0, round(importance + USEFUL_STEP, 4))
-    return min(importance, max(LEAST_IMPORTANCE, round(importance - NOT_USEFUL_STEP, 4)))
+    match said:
+        case "useful":
+            return min(1.0, round(importance + USEFUL_STEP, 4))
+        case "not_useful":
+            return min(importance, max(LEAST_IMPORTANCE, round(importance - NOT_USEFUL_STEP, 4)))
+        case _:
+            return importance
 
 
-def _doubted(op: Operation, found: Target) -> str:
+def _doubted(op: Operation, found: Target) -> bool:
     memory_id = found.belief.memory_id
     if queries.has_doubted(op.writer, op.caller, memory_id):
-        return "unchanged"
+        return False
     event = op.record("corroborate", memory_id, found.belief.version, reason="misleading")
     queries.insert_doubt(op.writer, op.caller, memory_id, event)
-    return "recorded"
+    return True

@@ -123,7 +123,7 @@ def _superseded(op: Operation, old: Target, draft: Draft) -> WriteResult:
         warnings=[
             *draft.warnings,
             *draft.vectors.warnings,
-            *out_of_sight(draft, op.writer.now),
+            *out_of_sight(draft.valid_from, draft.valid_to, op.writer.now),
             *_never_held(old, draft),
             *_repeated_warning(op, draft, repeated),
         ],

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import ChangeResult
-from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.domains.memories.model import ChangeResult, Edge, State
+from m3_memory.domains.memories.service.operations import operation
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.domains.memories.service.targets import not_found
-from m3_memory.domains.memories.service.undo_answers import UndoResult, told
-from m3_memory.domains.memories.service.undo_plan import Plan, Why, changes_of, past_of, plan
-from m3_memory.domains.memories.service.undoing import perform, rival_warnings
+from m3_memory.domains.memories.service.undo_plan import KeptChange, Plan, Why, plan
+from m3_memory.domains.memories.service.undoing import perform
 from m3_memory.errors import DuplicateValue, InvalidArgument, M3Error, NeedsOperator, NotFound, UndoBlocked
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.memories.model import Belief
     from m3_memory.domains.memories.queries import Act
-    from m3_memory.domains.memories.service.undo_plan import Kept
+    from m3_memory.domains.memories.service.undo_plan import Turn
     from m3_memory.storage.database import Reader
 
 RESTORABLE = ("delete", "expire")
 
 MAX_EVENTS = 10_000
 """So many events of an agent are undone by one call."""
+
+SHOWN = 100
+"""So many memories and obstacles an answer names; it counts all."""
+
+SHOWN_CHARACTERS = 80
+"""How much of a memory's text stands in a list."""
+
+_STATE_FIELDS = frozenset(State.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,44 @@ class UndoRequest:
     preview: bool = False
 
 
+@dataclass(frozen=True)
+class UndoneMemory:
+    """What becomes of one memory. `effect`: withdrawn, restored, reverted (to what it said before), or
+    unchanged where only edges of it are closed or reopened.
+    """
+
+    id: str
+    effect: str
+    events: list[int]
+    text: str
+
+
+@dataclass(frozen=True)
+class UndoResult:
+    """The answer to an undo: what was, or in a preview would be, taken back, and what stays."""
+
+    status: str
+    withdrawn: int
+    restored: int
+    reverted: int
+    edges_closed: int
+    edges_reopened: int
+    already_undone: int
+    kept_total: int
+    memories: list[UndoneMemory]
+    kept: list[KeptChange] = field(default_factory=list[KeptChange])
+    operation_id: str | None = None
+    warnings: list[str] = field(default_factory=list[str])
+
+    def headline(self) -> str:
+        counts = ("withdrawn", "restored", "reverted", "edges_closed", "edges_reopened")
+        told = [f"{count} {name.replace('_', ' ')}" for name in counts if (count := getattr(self, name))]
+        kept = f"; {self.kept_total} kept" if self.kept_total else ""
+        return (
+            f"{'Would undo' if self.status == 'preview' else 'Undone'}: {', '.join(told) or 'nothing'}{kept}"
+        )
+
+
 def undo(ctx: Context, request: UndoRequest) -> UndoResult:
     """Takes back one change whole, or all that can be of an agent's acts, in one transaction.
 
@@ -57,17 +102,16 @@ def undo(ctx: Context, request: UndoRequest) -> UndoResult:
     _check(request)
     if request.preview:
         with ctx.read() as reader:
-            return told(reader, _planned(ctx, reader, request), "preview")
+            return _told(reader, _planned(ctx, reader, request), "preview")
     with ctx.write() as writer:
         planned = _planned(ctx, writer, request)
         if not request.agent_id:
             _refuse_blocked(planned)
-        if not planned.stages:
-            return told(writer, planned, "nothing")
+        if not planned.turns:
+            return _told(writer, planned, "nothing")
         op = operation(ctx, writer)
-        answer = told(writer, planned, "undone", op.operation_id)
-        perform(op, planned)
-        return replace(answer, warnings=[*answer.warnings, *rival_warnings(op, planned)])
+        answer = _told(writer, planned, "undone", op.operation_id)
+        return replace(answer, warnings=[*answer.warnings, *perform(op, planned)])
 
 
 def restore(ctx: Context, memory_id: str) -> ChangeResult:
@@ -77,16 +121,13 @@ def restore(ctx: Context, memory_id: str) -> ChangeResult:
     DuplicateValue where another memory says the same by now. Time that passed stays passed: what expired or
     ended meanwhile comes back as expired or ended.
     """
-    with ctx.write() as writer:
-        newest = _newest(ctx, writer, memory_id)
-        if newest.closed_by is None or queries.closing_kind(writer, newest.closed_by) not in RESTORABLE:
-            state, since = state_now(writer, newest)
-            raise UndoBlocked(
-                f"memory {memory_id} was not deleted: it is {state} since {since}",
-                "memory_history shows what happened to it; memory_undo takes back what was no deletion",
-            )
-        warnings = _undo_event(ctx, operation(ctx, writer), newest.closed_by)
-        return ChangeResult(memory_id, "restored", newest.version, warnings=warnings)
+
+    def deletion(reader: Reader, newest: Belief) -> int | None:
+        event = newest.closed_by
+        return event if event and queries.closing_kind(reader, event) in RESTORABLE else None
+
+    hint = "memory_history shows what happened to it; memory_undo takes back what was no deletion"
+    return _brought_back(ctx, memory_id, deletion, "deleted", hint)
 
 
 def unsupersede(ctx: Context, memory_id: str) -> ChangeResult:
@@ -94,16 +135,29 @@ def unsupersede(ctx: Context, memory_id: str) -> ChangeResult:
 
     A successor that stood before it became one stays. Raises as `restore` does.
     """
+
+    def superseding(reader: Reader, newest: Belief) -> int | None:
+        edge = queries.newest_edge_to(reader, newest.memory_id, "supersedes")
+        return edge.opened_by if edge else None
+
+    hint = "give the id of the old memory; memory_undo takes back any other change"
+    return _brought_back(ctx, memory_id, superseding, "superseded", hint)
+
+
+def _brought_back(
+    ctx: Context, memory_id: str, cause: Callable[[Reader, Belief], int | None], was: str, hint: str
+) -> ChangeResult:
+    """Undoes the change that the event is part of which took the memory away."""
     with ctx.write() as writer:
         newest = _newest(ctx, writer, memory_id)
-        edge = queries.newest_edge_to(writer, memory_id, "supersedes")
-        if edge is None:
+        event = cause(writer, newest)
+        if event is None:
             state, since = state_now(writer, newest)
-            raise UndoBlocked(
-                f"memory {memory_id} was not superseded: it is {state} since {since}",
-                "give the id of the old memory; memory_undo takes back any other change",
-            )
-        warnings = _undo_event(ctx, operation(ctx, writer), edge.opened_by)
+            raise UndoBlocked(f"memory {memory_id} was not {was}: it is {state} since {since}", hint)
+        (act,) = queries.acts(writer, [event])
+        planned = _plan_for(ctx, writer, queries.acts_of_operation(writer, act.operation_id), event)
+        _refuse_blocked(planned)
+        warnings = perform(operation(ctx, writer), planned)
         return ChangeResult(memory_id, "restored", newest.version, warnings=warnings)
 
 
@@ -112,15 +166,6 @@ def _newest(ctx: Context, reader: Reader, memory_id: str) -> Belief:
     if newest is None:
         raise not_found(memory_id)
     return newest
-
-
-def _undo_event(ctx: Context, op: Operation, event: int) -> list[str]:
-    """Undoes the change an event is part of; returns what to say of it. Raises what is in the way."""
-    (act,) = queries.acts(op.writer, [event])
-    planned = _plan_for(ctx, op.writer, queries.acts_of_operation(op.writer, act.operation_id), event)
-    _refuse_blocked(planned)
-    perform(op, planned)
-    return rival_warnings(op, planned)
 
 
 # Which changes are meant.
@@ -150,18 +195,17 @@ def _planned(ctx: Context, reader: Reader, request: UndoRequest) -> Plan:
                 f"{request.agent_id} did more than {MAX_EVENTS:,} things in that time",
                 "undo the newest of them first: give a later since",
             )
-        past = past_of(reader, acts)
-        return plan(reader, ctx.caller, past, changes_of(past, acts))
+        return plan(reader, ctx.caller, acts)
     if request.operation_id:
         return _plan_for(ctx, reader, queries.acts_of_operation(reader, request.operation_id))
     if request.memory_id:
         _newest(ctx, reader, request.memory_id)
-        act = queries.last_change(reader, request.memory_id)
+        view = View(ctx.caller, Filter(), reader.now)
+        act = queries.last_change(reader, view, request.memory_id)
     else:
         act = queries.act_at(reader, request.event or 0)
-    if act is None:
-        raise _no_such_change()
-    return _plan_for(ctx, reader, queries.acts_of_operation(reader, act.operation_id), act.event)
+    acts = queries.acts_of_operation(reader, act.operation_id) if act else []
+    return _plan_for(ctx, reader, acts, act.event if act else 0)
 
 
 def _plan_for(ctx: Context, reader: Reader, acts: Sequence[Act], event: int = 0) -> Plan:
@@ -169,28 +213,17 @@ def _plan_for(ctx: Context, reader: Reader, acts: Sequence[Act], event: int = 0)
 
     Raises NotFound where the caller holds none of it, UndoBlocked where it can't be undone by its nature.
     """
-    past = past_of(reader, acts)
-    changes = changes_of(past, acts)
-    if event:
-        past = replace(past, idle=[])
-        changes = [change for change in changes if any(act.event == event for act in change.acts)]
-    planned = plan(reader, ctx.caller, past, changes)
+    planned = plan(reader, ctx.caller, acts, event)
     if planned.undone or planned.kept:
         return planned
-    view = View(ctx.caller, Filter(), reader.now)
-    told = [act for act in acts if not event or act.event == event]
-    if changes or not any(queries.newest_belief(reader, view, act.memory_id) for act in told):
-        raise _no_such_change()
+    if not planned.left:
+        raise NotFound(
+            "no such change in what you may see",
+            "memory_history shows the events of a memory, each with its sequence and operation",
+        )
     raise UndoBlocked(
-        f"event {told[0].sequence} ({told[0].kind}) changed nothing that keeps its past",
+        f"event {planned.left[0].sequence} ({planned.left[0].kind}) changed nothing that keeps its past",
         "importance, pin and refresh are set again by memory_update, memory_pin and memory_unpin",
-    )
-
-
-def _no_such_change() -> NotFound:
-    return NotFound(
-        "no such change in what you may see",
-        "memory_history shows the events of a memory, each with its sequence and operation",
     )
 
 
@@ -203,22 +236,71 @@ def _refuse_blocked(planned: Plan) -> None:
         raise _refusal(blocked[0])
 
 
-def _refusal(kept: Kept) -> M3Error:
-    act, obstacle, by = kept.act, kept.obstacle, kept.obstacle.act
-    named = f"event {act.sequence} ({act.kind} of {act.memory_id})"
-    match obstacle.why:
+def _refusal(kept: KeptChange) -> M3Error:
+    named = f"event {kept.event} ({kept.kind} of {kept.memory_id})"
+    match kept.why:
         case Why.CHANGED_SINCE:
-            later = f"event {by.sequence} ({by.kind} of {by.memory_id} by {by.agent_id})" if by else "another"
+            later = f"event {kept.by_event} ({kept.by_kind} of {kept.by_memory_id} by {kept.by_agent_id})"
             return UndoBlocked(f"{named} was built on since: {later} is in the way", "undo that first")
         case Why.UNDONE_ALREADY:
             return UndoBlocked(f"{named} was undone already", "undo the undo to have it again")
         case Why.DUPLICATE:
-            return DuplicateValue(
-                f"memory {obstacle.memory_id} says the same by now", "use that one; nothing was restored"
-            )
+            told = f"memory {kept.by_memory_id} says the same by now"
+            return DuplicateValue(told, "use that one; nothing was restored")
         case Why.NEEDS_OPERATOR:
             return NeedsOperator(f"{named} concerns what a person decided", "ask the person to undo it")
-        case Why.ELSEWHERE:
-            return UndoBlocked(
-                f"a part of {named} lies where you may not change anything", "undo it from where it was made"
-            )
+        case _:
+            told = f"a part of {named} lies where you may not change anything"
+            return UndoBlocked(told, "undo it from where it was made")
+
+
+# What is answered.
+
+
+def _told(reader: Reader, planned: Plan, status: str, operation_id: str = "") -> UndoResult:
+    """The answer to an undo of this plan; read before it is carried out."""
+    effects = [_effect(turn) for turn in planned.turns]
+    rows = [pair for turn in planned.turns for pair in turn.rows]
+    blocked = planned.blocked
+    return UndoResult(
+        status=status,
+        withdrawn=effects.count("withdrawn"),
+        restored=effects.count("restored"),
+        reverted=effects.count("reverted"),
+        edges_closed=sum(isinstance(now, Edge) for now, _ in rows),
+        edges_reopened=sum(isinstance(then, Edge) for _, then in rows),
+        already_undone=len(planned.kept) - len(blocked),
+        kept_total=len(blocked),
+        memories=[_undone(reader, turn) for turn in planned.turns[:SHOWN]],
+        kept=blocked[:SHOWN],
+        operation_id=operation_id or None,
+        warnings=_warnings(planned),
+    )
+
+
+def _effect(turn: Turn) -> str:
+    if turn.now and turn.then:
+        return "reverted"
+    return "withdrawn" if turn.now else "restored" if turn.then else "unchanged"
+
+
+def _undone(reader: Reader, turn: Turn) -> UndoneMemory:
+    """What becomes of a memory, with the beginning of what it says then, or said last, in one line."""
+    line = ""
+    if turn.belief.trust_state != "rejected":
+        version = queries.version_of(reader, turn.belief.item)
+        line = " ".join((version.title or version.content).split())
+    if len(line) > SHOWN_CHARACTERS:
+        line = f"{line[:SHOWN_CHARACTERS]}…"
+    return UndoneMemory(turn.memory_id, _effect(turn), [act.sequence for act in turn.undone], line)
+
+
+def _warnings(planned: Plan) -> list[str]:
+    found: list[str] = []
+    left = len(planned.left) + sum(bool(_STATE_FIELDS & {*act.reason.split(",")}) for act in planned.undone)
+    if left:
+        found.append(f"{left} changes of importance, pin or refresh stay: those keep no past")
+    for count, what in ((len(planned.turns), "memories"), (len(planned.blocked), "kept changes")):
+        if count > SHOWN:
+            found.append(f"the first {SHOWN} of {count:,} {what} are listed")
+    return found

@@ -46,15 +46,9 @@ def verify(ctx: Context, id_or_prefix: str) -> VerifyResult:
             checked += len(page)
             violated += [text.version for text in page if not _is_whole(text)]
             last = page[-1]
-        return VerifyResult(
-            memory_id,
-            "violated" if violated else "intact",
-            last.version,
-            last.agent_id,
-            last.recorded_at,
-            checked,
-            violated,
-        )
+        status = "violated" if violated else "intact"
+        newest = (last.version, last.agent_id, last.recorded_at)
+        return VerifyResult(memory_id, status, *newest, checked, violated)
 
 
 def _is_whole(text: queries.StoredText) -> bool:

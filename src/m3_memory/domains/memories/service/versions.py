@@ -26,12 +26,17 @@ SESSION_SECONDS = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A draft as a version of a memory in an audience."""
+    """A draft as a version of a memory in an audience. `now` is since when it holds, unless it says."""
 
     draft: Draft
     memory_id: str
     audience: int
     version: int = 1
+    now: str = ""
+
+    @property
+    def valid_from(self) -> str:
+        return self.draft.valid_from or self.now
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def _created(op: Operation, creation: Creation) -> Event:
         saying.memory_id,
         saying.version,
         other_id=creation.other_id,
-        after=digestible(draft, draft.valid_from, draft.valid_to, creation.state),
+        after=digestible(draft, saying.valid_from, draft.valid_to, creation.state),
     )
 
 
@@ -150,7 +155,7 @@ def _belief(op: Operation, saying: Saying, item: int, event: int) -> Belief:
         saying.memory_id,
         item,
         saying.version,
-        draft.valid_from,
+        saying.valid_from,
         draft.valid_to,
         now,
         FOREVER,

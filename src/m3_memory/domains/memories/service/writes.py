@@ -76,7 +76,7 @@ def said_already(ctx: Context, drafts: Sequence[Draft]) -> list[bool]:
         names = {scope: ctx.caller.audience(Scope(scope)) for scope in {draft.scope for draft in drafts}}
         known = queries.known_audiences(reader, sorted(names.values()))
         proposals = [
-            Proposal(draft.starting(reader.now), str(place), known.get(names[draft.scope], 0))
+            Proposal(draft, str(place), known.get(names[draft.scope], 0), reader.now)
             for place, draft in enumerate(drafts)
         ]
         near = neighbours(reader, ctx.caller, proposals)
@@ -87,12 +87,12 @@ def said_already(ctx: Context, drafts: Sequence[Draft]) -> list[bool]:
     return said
 
 
-def out_of_sight(draft: Draft, now: str) -> tuple[str, ...]:
+def out_of_sight(valid_from: str, valid_to: str, now: str) -> tuple[str, ...]:
     """What to say of a memory that a default read does not show now."""
-    if draft.valid_to <= now:
+    if valid_to <= now:
         return ("it ended in the past: default reads leave it out, reads with as_of find it",)
-    if draft.valid_from > now:
-        return (f"it holds from {draft.valid_from} on: default reads leave it out until then",)
+    if valid_from > now:
+        return (f"it holds from {valid_from} on: default reads leave it out until then",)
     return ()
 
 
@@ -105,14 +105,14 @@ def _audiences(op: Operation, drafts: Sequence[tuple[Draft, str]]) -> dict[str, 
 
 def _proposal(op: Operation, draft: Draft, memory_id: str, audience: int) -> Proposal:
     """The draft with its start and its id. Raises InvalidTime for a time that is over or none."""
-    if not draft.valid_from and draft.valid_to <= op.writer.store_time:
+    now = op.writer.store_time
+    if not draft.valid_from and draft.valid_to <= now:
         raise InvalidTime(
             f"it ended at {draft.valid_to}, before this write, and no valid_from says since when it held",
             "give valid_from too: the start of what is over is not guessed",
         )
-    draft = draft.starting(op.writer.store_time)
-    Interval(draft.valid_from, draft.valid_to)
-    return Proposal(draft, memory_id or new_id(op.writer.store_time), audience)
+    Interval(draft.valid_from or now, draft.valid_to)
+    return Proposal(draft, memory_id or new_id(now), audience, now)
 
 
 def _decided(
@@ -139,7 +139,7 @@ def _decided(
 def _creation(proposal: Proposal) -> Creation:
     draft = proposal.draft
     state = State(draft.importance, draft.pinned, draft.refresh_on, draft.refresh_reason)
-    return Creation(Saying(draft, proposal.memory_id, proposal.audience), state)
+    return Creation(Saying(draft, proposal.memory_id, proposal.audience, now=proposal.now), state)
 
 
 def _created(op: Operation, proposal: Proposal) -> WriteResult:
@@ -148,6 +148,10 @@ def _created(op: Operation, proposal: Proposal) -> WriteResult:
         id=proposal.memory_id,
         status=WriteStatus.CANDIDATE if draft.trust_state == "candidate" else WriteStatus.CREATED,
         vector=draft.vectors.status,
-        warnings=[*draft.warnings, *draft.vectors.warnings, *out_of_sight(draft, op.writer.now)],
+        warnings=[
+            *draft.warnings,
+            *draft.vectors.warnings,
+            *out_of_sight(proposal.valid_from, draft.valid_to, op.writer.now),
+        ],
         type=draft.type,
     )

@@ -13,23 +13,21 @@ from m3_memory.kernel.limits import MAX_LINKS, JsonValue
 
 JsonObject = dict[str, JsonValue]
 
+_ENDS: JsonObject = {
+    "from_id": "01990a5e-7b1c-7d3e-8f00-000000000001",
+    "to_id": "01990a5e-7b1c-7d3e-8f00-000000000002",
+}
+
 
 @tool(
     Effect.WRITE,
     domain="memory",
     title="Link two memories",
     idempotent=True,
-    example={
-        "from_id": "01990a5e-7b1c-7d3e-8f00-000000000001",
-        "to_id": "01990a5e-7b1c-7d3e-8f00-000000000002",
-        "relationship_type": "supports",
-    },
+    example={**_ENDS, "relationship_type": "supports"},
 )
 def memory_link(
-    ctx: Context,
-    from_id: MemoryId,
-    to_id: MemoryId,
-    relationship_type: RelationshipType = "related",
+    ctx: Context, from_id: MemoryId, to_id: MemoryId, relationship_type: RelationshipType = "related"
 ) -> LinkResult:
     """Relate one memory to another by a typed edge, which memory_graph shows.
 
@@ -44,15 +42,7 @@ def memory_link(
     domain="memory",
     title="Link many memories",
     idempotent=True,
-    example={
-        "links": [
-            {
-                "from_id": "01990a5e-7b1c-7d3e-8f00-000000000001",
-                "to_id": "01990a5e-7b1c-7d3e-8f00-000000000002",
-            }
-        ],
-        "relationship_type": "references",
-    },
+    example={"links": [_ENDS], "relationship_type": "references"},
 )
 def memory_link_bulk(
     ctx: Context,
@@ -65,21 +55,9 @@ def memory_link_bulk(
     return edges.link_all(ctx, [edges.link_request(given, relationship_type) for given in links])
 
 
-@tool(
-    Effect.WRITE,
-    domain="memory",
-    title="Unlink two memories",
-    idempotent=True,
-    example={
-        "from_id": "01990a5e-7b1c-7d3e-8f00-000000000001",
-        "to_id": "01990a5e-7b1c-7d3e-8f00-000000000002",
-    },
-)
+@tool(Effect.WRITE, domain="memory", title="Unlink two memories", idempotent=True, example=_ENDS)
 def memory_unlink(
-    ctx: Context,
-    from_id: MemoryId,
-    to_id: MemoryId,
-    relationship_type: RelationshipType = "related",
+    ctx: Context, from_id: MemoryId, to_id: MemoryId, relationship_type: RelationshipType = "related"
 ) -> LinkResult:
     """Take an edge between two memories away; memory_undo brings it back. Not linked: answers `absent`."""
     return edges.unlink(ctx, LinkRequest(from_id, to_id, relationship_type))

@@ -12,14 +12,8 @@ from m3_memory.domains.memories.service import states, verification
 from m3_memory.domains.memories.service.states import FeedbackResult
 from m3_memory.domains.memories.service.verification import VerifyResult
 
-Feedback = Annotated[
-    str,
-    Param(
-        "how it served you",
-        choices=("useful", "not_useful", "misleading"),
-        aliases=(("wrong", "misleading"),),
-    ),
-]
+_SAID = ("useful", "not_useful", "misleading")
+Feedback = Annotated[str, Param("how it served you", choices=_SAID, aliases=(("wrong", "misleading"),))]
 
 EXAMPLE = "01990a5e-7b1c-7d3e-8f00-000000000001"
 

@@ -9,16 +9,12 @@ from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.memories.model import ChangeResult
 from m3_memory.domains.memories.service import undo
-from m3_memory.domains.memories.service.undo import UndoRequest
-from m3_memory.domains.memories.service.undo_answers import UndoResult
+from m3_memory.domains.memories.service.undo import UndoRequest, UndoResult
+
+_ID = "01990a5e-7b1c-7d3e-8f00-000000000001"
 
 
-@tool(
-    Effect.DESTROY,
-    domain="memory",
-    title="Undo changes",
-    example={"memory_id": "01990a5e-7b1c-7d3e-8f00-000000000001", "dry_run": True},
-)
+@tool(Effect.DESTROY, domain="memory", title="Undo changes", example={"memory_id": _ID, "dry_run": True})
 def memory_undo(
     ctx: Context,
     event: Annotated[int | None, Param("one event, by its sequence in memory_history", minimum=1)] = None,
@@ -37,12 +33,7 @@ def memory_undo(
     return undo.undo(ctx, UndoRequest(event, operation, memory_id, agent, since, until, dry_run))
 
 
-@tool(
-    Effect.DESTROY,
-    domain="memory",
-    title="Undo a superseding",
-    example={"id": "01990a5e-7b1c-7d3e-8f00-000000000001"},
-)
+@tool(Effect.DESTROY, domain="memory", title="Undo a superseding", example={"id": _ID})
 def memory_unsupersede(ctx: Context, id: Annotated[MemoryId, Param("the old memory")]) -> ChangeResult:
     """Give a superseded memory its place back. What was written to supersede it is withdrawn."""
     return undo.unsupersede(ctx, id)

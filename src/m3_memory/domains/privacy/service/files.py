@@ -50,6 +50,8 @@ def entries_of(lines: Iterable[bytes]) -> Iterator[Entry]:
     """
     said = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     first = list(islice(said, 1))
+    if any(b'"format":"m3-store"' in line for _, line in first):
+        raise InvalidArgument("this is a whole store, which is not imported", "m3 restore takes it")
     found = chain(first, said)
     is_one_object = any(_begins_object(line) for _, line in first)
     for number, value in _older(found) if is_one_object else found:

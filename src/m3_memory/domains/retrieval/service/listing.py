@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import json
+import hmac
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING
 
 from m3_memory.catalog.answers import fitting
 from m3_memory.domains.retrieval import queries
-from m3_memory.domains.retrieval.model import ListResults
-from m3_memory.domains.retrieval.queries import Place
+from m3_memory.domains.retrieval.model import ListResults, Place
 from m3_memory.errors import InvalidArgument
 from m3_memory.storage.predicates import view_of
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
     from m3_memory.domains.retrieval.model import ListRequest
+    from m3_memory.storage.database import Reader
 
 CONTENT_CHARACTERS = 400
 """So much of a content stands in a list; `memory_get` has the rest."""
 
-_DIGEST_CHARACTERS = 12
-
-
-class _Cursor(NamedTuple):
-    """Where a page ended. `asked` tells the list it belongs to, `as_listed_at` when that was begun."""
-
-    asked: str
-    as_listed_at: str
-    recorded_from: str
-    memory_id: str
+_DIGEST_CHARACTERS = 16
 
 
 def list_memories(ctx: Context, request: ListRequest) -> ListResults:
@@ -44,61 +32,39 @@ def list_memories(ctx: Context, request: ListRequest) -> ListResults:
     """
     with ctx.read() as reader:
         view = view_of(reader, ctx.caller, request.filter)
-        asked = _digest(reader.origin, request)
-        begun = _read(request.cursor, asked) if request.cursor else None
-        after = Place(begun.recorded_from, begun.memory_id) if begun else None
-        as_listed_at = begun.as_listed_at if begun else ""
+        as_listed_at, after = _read(reader, request)
         page = queries.page(reader, view, request, after, as_listed_at, request.limit + 1)
         items = [item for _, item in page[: request.limit]]
         rows = queries.rows(reader, view, items, CONTENT_CHARACTERS)
         shown = fitting([rows[item] for item in items])
+        total, by_type = None, None
+        if after is None:
+            total, newest = queries.counted(reader, view, request)
+            as_listed_at = "" if request.filter.known_at else newest
+            by_type = queries.counted_by_type(reader, view, request) if request.counts else None
         more = len(page) > len(shown)
-        if more and not begun and not request.filter.known_at:
-            as_listed_at = queries.newest_place(reader, view, request)
-        total = None if begun else queries.counted(reader, view, request)
-        by_type = queries.counted_by_type(reader, view, request) if request.counts and not begun else None
-    last = page[len(shown) - 1][0] if more else None
-    return ListResults(
-        memories=list(shown),
-        scope=list(view.audiences),
-        total=total,
-        cursor=_written(_Cursor(asked, as_listed_at, *last)) if last else None,
-        by_type=by_type,
-    )
+        cursor = _cursor(reader, request, as_listed_at, page[len(shown) - 1][0]) if more else None
+    return ListResults(list(shown), list(view.audiences), total, cursor, by_type)
 
 
-def _digest(origin: str, request: ListRequest) -> str:
-    """What tells a list from others: the store and all that was asked for but the page."""
+def _cursor(reader: Reader, request: ListRequest, as_listed_at: str, last: Place) -> str:
+    """When the list was begun, where the page ended, and a digest of this and all that was asked."""
+    parts = "~".join((as_listed_at, *last))
     same = replace(request, limit=0, cursor="", counts=False)
-    return hashlib.sha256(f"{origin} {same!r}".encode()).hexdigest()[:_DIGEST_CHARACTERS]
+    digest = hmac.digest(reader.secret_key, f"{parts} {same!r}".encode(errors="replace"), "sha256").hex()
+    return f"{parts}~{digest[:_DIGEST_CHARACTERS]}"
 
 
-def _written(cursor: _Cursor) -> str:
-    return base64.urlsafe_b64encode(json.dumps(cursor, separators=(",", ":")).encode()).decode()
-
-
-def _read(text: str, asked: str) -> _Cursor:
-    try:
-        parts = json.loads(base64.b64decode(text, altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, RecursionError):
-        raise _no_cursor() from None
-    if not isinstance(parts, list):
-        raise _no_cursor()
-    texts = [part for part in cast("list[object]", parts) if isinstance(part, str) and _is_plain(part)]
-    if len(texts) != len(_Cursor._fields):
-        raise _no_cursor()
-    cursor = _Cursor(*texts)
-    if cursor.asked != asked:
-        raise InvalidArgument(
-            "the cursor belongs to another list",
-            "give the filters and the store of the first page, or no cursor",
-        )
-    return cursor
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.isprintable()
-
-
-def _no_cursor() -> InvalidArgument:
-    return InvalidArgument("the cursor is none that a list gave", "pass it on whole, or begin without one")
+def _read(reader: Reader, request: ListRequest) -> tuple[str, Place | None]:
+    """When the list was begun, and where the last page ended; nothing for the first page."""
+    if not request.cursor:
+        return "", None
+    parts = request.cursor.split("~")
+    if len(parts) == len(Place._fields) + 2:
+        begun, after = parts[0], Place(*parts[1:-1])
+        if _cursor(reader, request, begun, after) == request.cursor:
+            return begun, after
+    raise InvalidArgument(
+        "the cursor is none that this list gave",
+        "pass it on whole, with the filters and the store of the first page, or begin without one",
+    )

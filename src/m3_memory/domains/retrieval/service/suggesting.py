@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from m3_memory.catalog.answers import fitting
 from m3_memory.domains.memories.service.reads import resolve
 from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import (
+    NEAREST,
     About,
     Component,
     Hidden,
@@ -16,70 +18,58 @@ from m3_memory.domains.retrieval.model import (
     Suggestions,
     TermWeight,
 )
-from m3_memory.domains.retrieval.service.evidence import (
-    NEAREST,
-    gather,
-    has_vectors,
-    is_hit,
-    score,
-    weigh,
-    weighed,
-    why,
-)
+from m3_memory.domains.retrieval.service.evidence import gather, is_hit, score, weighed, why
 from m3_memory.domains.retrieval.service.listing import CONTENT_CHARACTERS
-from m3_memory.domains.retrieval.service.questions import NO_WORD, asked, told, why_empty
-from m3_memory.domains.retrieval.service.searching import best_of, left_out
+from m3_memory.domains.retrieval.service.searching import best_of, left_out, ranked
 from m3_memory.kernel.ranking import bm25_for
-from m3_memory.storage.predicates import View, reasons, view_of
+from m3_memory.storage.predicates import View, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from m3_memory.context import Context
-    from m3_memory.domains.retrieval.model import Evidence, Gathered, SearchRequest
-    from m3_memory.domains.retrieval.service.questions import Question
-    from m3_memory.storage.database import Reader
+    from m3_memory.domains.retrieval.model import Evidence, SearchRequest
+    from m3_memory.domains.retrieval.service.searching import Looked, Ranking
+    from m3_memory.kernel.ranking import Bm25
 
 _SCRATCHPAD = "scratchpad"
 _NOT_NEAR = "it is visible, and holds neither a word nor a meaning near the query"
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A search laid open: all hits in their order, and the order by each part of the score alone."""
+class _Preview:
+    """A search of one store laid open."""
 
-    reader: Reader
-    view: View
-    question: Question
-    mode: SearchMode
-    gathered: Gathered
-    by_item: dict[int, Evidence]
-    best: Sequence[tuple[int, float]]
-    by_words: dict[int, int]
-    by_meaning: dict[int, int]
+    ranking: Ranking
+    there: Looked
+    bm25: Bm25
 
-    def components(self, numbered: Sequence[tuple[int, tuple[int, float]]]) -> list[Component]:
-        """These of the ranked hits, given as (rank, (item, score))."""
-        items = [item for _, (item, _) in numbered]
-        rows = queries.rows(self.reader, self.view, items, CONTENT_CHARACTERS)
+    def components(self, first: int, last: int) -> list[Component]:
+        """The hits from one rank to another, both included."""
+        found = self.ranking.found[first - 1 : last]
+        hits = [each.evidence for each in self.ranking.found]
+        by_words = _places((each for each in hits if each.held), SearchMode.KEYWORD)
+        by_meaning = _places((each for each in hits if each.cosine is not None), SearchMode.VECTOR)
         return [
             Component(
-                id=rows[item].id,
-                type=rows[item].type,
-                title=rows[item].title,
-                content=rows[item].content,
-                score=round(worth, 4),
+                id=row.id,
+                type=row.type,
+                title=row.title,
+                content=row.content,
+                score=round(hit.score, 4),
                 rank=rank,
-                words=round(self.by_item[item].words, 4),
-                meaning=round(self.by_item[item].meaning, 4),
-                passages=self.by_item[item].passages,
-                terms=sorted(self.by_item[item].held),
-                why=why(self.by_item[item]),
-                by_words=self.by_words.get(item),
-                by_meaning=self.by_meaning.get(item),
-                cosine=_rounded(self.by_item[item].cosine),
+                words=round(hit.evidence.words, 4),
+                meaning=round(hit.evidence.meaning, 4),
+                passages=hit.evidence.passages,
+                terms=sorted(hit.evidence.held),
+                why=why(hit.evidence),
+                by_words=by_words.get(hit.evidence.item),
+                by_meaning=by_meaning.get(hit.evidence.item),
+                cosine=None if hit.evidence.cosine is None else round(hit.evidence.cosine, 4),
             )
-            for rank, (item, worth) in numbered
+            for rank, (hit, row) in enumerate(
+                zip(found, self.ranking.rows(found, CONTENT_CHARACTERS), strict=True), first
+            )
         ]
 
 
@@ -89,102 +79,64 @@ def suggest(ctx: Context, request: SearchRequest, memory_id: str = "") -> Sugges
     Raises NotFound for a memory of no audience the caller holds, AmbiguousId for a prefix of several, and
     InvalidInput errors for a query that is blank or too long.
     """
-    question = asked(ctx, request)
-    with ctx.read() as reader:
-        view = view_of(reader, ctx.caller, request.filter)
-        full = resolve(reader, view, memory_id) if memory_id else ""
-        seen = _seen(reader, view, request, question)
-        ranked = list(enumerate(seen.best, 1))
-        found = seen.components(ranked[: request.limit])
+    with ExitStack() as held:
+        ranking = ranked([ctx], request, held)
+        (there,) = ranking.stores
+        seen = _Preview(ranking, there, bm25_for(ranking.question.terms, there.gathered.known))
+        found = seen.components(1, request.limit)
         shown = list(fitting(found))
-        because = NO_WORD if not question.terms else None if found else why_empty([(reader, view)])
         return Suggestions(
             hits=shown,
+            scope=ranking.scope,
+            degraded=[*ranking.degraded, *left_out(found, shown)],
+            empty_because=ranking.empty_because,
             terms=_terms(seen),
-            matching=len(ranked),
-            hidden=_hidden(seen, request) if question.terms else [],
-            scope=list(view.audiences),
-            about=_about(seen, full) if full else None,
-            degraded=[*seen.question.degraded, *left_out(found, shown)],
-            empty_because=because,
+            matching=len(ranking.found),
+            hidden=_hidden(seen, request) if ranking.question.terms else [],
+            about=_about(seen, resolve(there.reader, there.view, memory_id)) if memory_id else None,
         )
 
 
-def _seen(reader: Reader, view: View, request: SearchRequest, question: Question) -> _Seen:
-    depth = max(NEAREST, request.limit)
-    gathered = gather(reader, view, question, depth)
-    (evidence,) = weigh([gathered], question, depth)
-    compared = has_vectors(evidence)
-    told_of = told(reader, view, question, compared or not evidence) if question.terms else question
-    mode = request.mode if compared else SearchMode.KEYWORD
-    by_item = {found.item: found for found in evidence if question.terms and is_hit(found, mode)}
-    return _Seen(
-        reader=reader,
-        view=view,
-        question=told_of,
-        mode=mode,
-        gathered=gathered,
-        by_item=by_item,
-        best=best_of(by_item.values(), mode),
-        by_words=_places([found for found in by_item.values() if found.held], SearchMode.KEYWORD),
-        by_meaning=_places([f for f in by_item.values() if f.cosine is not None], SearchMode.VECTOR),
-    )
+def _places(hits: Iterable[Evidence], mode: SearchMode) -> dict[int, int]:
+    return {each.evidence.item: place for place, each in enumerate(best_of([list(hits)], mode), 1)}
 
 
-def _places(found: Sequence[Evidence], mode: SearchMode) -> dict[int, int]:
-    return {item: place for place, (item, _) in enumerate(best_of(found, mode), 1)}
-
-
-def _terms(seen: _Seen) -> list[TermWeight]:
-    if not seen.question.terms:
-        return []
-    known = seen.gathered.known
-    weights = bm25_for(seen.question.terms, known).weights
+def _terms(seen: _Preview) -> list[TermWeight]:
+    known = seen.there.gathered.known
     return [
         TermWeight(term, min(known.documents_with.get(term, 0), known.documents), round(weight, 4))
-        for term, weight in weights.items()
+        for term, weight in seen.bm25.weights.items()
     ]
 
 
-def _hidden(seen: _Seen, request: SearchRequest) -> list[Hidden]:
+def _hidden(seen: _Preview, request: SearchRequest) -> list[Hidden]:
     """How many would be among the hits shown but for being a candidate, or of a type that searches skip."""
-    asked_for = seen.view.filter
-    wider = {
-        "candidate": replace(asked_for, trust_states=("candidate",)),
-        _SCRATCHPAD: replace(asked_for, excluded_types=(), types=(_SCRATCHPAD,)),
-    }
-    if _SCRATCHPAD not in asked_for.excluded_types:
-        del wider[_SCRATCHPAD]
-    worst = seen.best[request.limit - 1][1] if len(seen.best) >= request.limit else 0.0
-    counts = {
-        name: _matching(seen, View(seen.view.caller, f, seen.view.now), worst) for name, f in wider.items()
-    }
+    wider = {"candidate": replace(request.filter, trust_states=("candidate",))}
+    if _SCRATCHPAD in request.filter.excluded_types:
+        wider[_SCRATCHPAD] = replace(request.filter, excluded_types=(), types=(_SCRATCHPAD,))
+    found, view = seen.ranking.found, seen.there.view
+    worst = found[request.limit - 1].score if len(found) >= request.limit else 0.0
+    counts = {name: _matching(seen, View(view.caller, f, view.now), worst) for name, f in wider.items()}
     return [Hidden(name, count) for name, count in counts.items() if count]
 
 
-def _matching(seen: _Seen, view: View, worst: float) -> int:
+def _matching(seen: _Preview, view: View, worst: float) -> int:
     """How many of what this view shows would score as well, by the statistics of the search itself."""
-    depth = max(NEAREST, len(seen.gathered.nearest))
-    gathered = gather(seen.reader, view, seen.question, depth)
-    least = min(seen.gathered.nearest.values(), default=0.0)
-    evidence = weighed(gathered, bm25_for(seen.question.terms, seen.gathered.known), least)
-    return sum(is_hit(found, seen.mode) and score(found, seen.mode) >= worst for found in evidence)
+    nearest, mode = seen.there.gathered.nearest, seen.ranking.mode
+    gathered = gather(seen.there.reader, view, seen.ranking.question, max(NEAREST, len(nearest)))
+    evidence = weighed(gathered, seen.bm25, min(nearest.values(), default=0.0))
+    return sum(is_hit(found, mode) and score(found, mode) >= worst for found in evidence)
 
 
-def _about(seen: _Seen, memory_id: str) -> About:
-    hidden_by = reasons(seen.reader, seen.view, memory_id)
-    if hidden_by:
-        return About(memory_id, list(hidden_by), because=_hides(hidden_by))
-    item = queries.item_of(seen.reader, seen.view, memory_id)
-    rank = next((place for place, (each, _) in enumerate(seen.best, 1) if each == item), None)
-    if rank is None:
-        return About(memory_id, because=_NOT_NEAR)
-    (component,) = seen.components([(rank, seen.best[rank - 1])])
-    return About(memory_id, found=component)
-
-
-def _hides(names: Sequence[str]) -> str:
-    return "; ".join(_HIDES[name] for name in names)
+def _about(seen: _Preview, memory_id: str) -> About:
+    reader, view = seen.there.reader, seen.there.view
+    if hidden_by := reasons(reader, view, memory_id):
+        return About(memory_id, list(hidden_by), because="; ".join(_HIDES[name] for name in hidden_by))
+    item = queries.item_of(reader, view, memory_id)
+    for rank, found in enumerate(seen.ranking.found, 1):
+        if found.evidence.item == item:
+            return About(memory_id, found=seen.components(rank, rank)[0])
+    return About(memory_id, because=_NOT_NEAR)
 
 
 _HIDES = {
@@ -196,7 +148,3 @@ _HIDES = {
     "narrowing": "the filters leave it out",
 }
 """What each condition of visibility says when it hides a memory."""
-
-
-def _rounded(cosine: float | None) -> float | None:
-    return None if cosine is None else round(cosine, 4)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from m3_memory.domains.system.service.catalog import ToolCall, list_domains, load_domain, run_batch, run_one
+from m3_memory.domains.system.service.catalog import (
+    capabilities,
+    index,
+    list_domains,
+    load_domain,
+    run_batch,
+    run_one,
+)
 from m3_memory.domains.system.service.doctor import accept_head, examine
-from m3_memory.domains.system.service.help import capabilities, index
 
 __all__ = [
-    "ToolCall",
     "accept_head",
     "capabilities",
     "examine",

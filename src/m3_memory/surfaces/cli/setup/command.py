@@ -54,7 +54,8 @@ def set_up(launch: Launch, given: Namespace, hosts: Sequence[Host]) -> int:
     chosen = [host for host in hosts if not agents or host.name in agents]
     rows = setup.remove(chosen, hosts) if given.remove else setup.wire(chosen)
     setup.show(launch, rows)
-    if setup.asks and setup.is_first and any(row.status in _IN_PLACE for row in rows):
+    is_wired = not (given.dry_run or given.remove) and any(row.status in _IN_PLACE for row in rows)
+    if is_wired and setup.asks and setup.is_first:
         _offer_operator(launch)
     failed = [row.exit_code for row in rows if row.exit_code]
     nothing = all(row.status == SKIPPED for row in rows) and not given.dry_run
