@@ -63,7 +63,7 @@ def memory_write_from_file(
 
     The file lies in the project's folder and stays there. No symbolic links.
     """
-    ensure_own(ctx.caller, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
+    ensure_own(ctx.started_as, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
     request = WriteRequest(
         "",
         type,
