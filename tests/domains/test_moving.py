@@ -274,9 +274,9 @@ def test_another_text_under_a_known_id_is_put_to_a_person(agent: Agent) -> None:
     assert (result["for_review"], result["imported"]) == (1, 0)
     assert agent.call("memory_get", id=id_)["memory"]["content"] == "The port is 8080"
     (question,) = reviews(agent)
-    assert (question["kind"], question["state"], question["memory_id"]) == ("conflict", "open", id_)
+    assert (question["kind"], question["state"]) == ("conflict", "open")
     assert question["said"]["content"].startswith("The port is 9090, key [secret:")
-    assert question["plan"][0]["arguments"]["id"] == id_
+    assert question["plan"]["steps"][0]["id"] == id_
     before = stored(agent.database)
     assert imported(agent, line)["unchanged"] == 1
     assert stored(agent.database) == before

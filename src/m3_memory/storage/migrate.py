@@ -21,7 +21,7 @@ from m3_memory.storage.transaction import PUT_BACK, number
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-OLDEST_CODE_VERSION = 3
+OLDEST_CODE_VERSION = 5
 """The oldest schema version whose code may open a store that this code wrote.
 
 Whoever makes the code enforce more than the schema does (tombstones, trust) raises it with the migration that

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.privacy.model import EDGE, MEMORY, ExportLine
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.predicates import View, held, is_open, visible
-from m3_memory.storage.sql import Row, Sql, Value, any_of, sql
+from m3_memory.storage.sql import Row, Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.database import Reader
 
 _SAID = sql(
     "SELECT visible.memory_id, visible.version, visible.type, said.title, said.content, said.metadata,"
@@ -92,39 +92,6 @@ def known(reader: Reader, view: View, ids: Sequence[str]) -> dict[str, set[str] 
         if hashes is not None:
             hashes.add(text(digest))
     return found
-
-
-def standing_now(reader: Reader, view: View, memory_id: str) -> Row | None:
-    """(audience, version, content hash, open belief) of a memory that the caller holds, as it is today."""
-    return reader.row(
-        sql(
-            "SELECT said.audience, said.version, said.content_hash, CASE WHEN held.closed_by IS NULL"
-            " THEN held.belief END FROM"
-        )
-        + held(view)
-        + sql(
-            "JOIN memory_items AS said ON said.item = held.item WHERE held.memory_id = ?"
-            " ORDER BY held.belief DESC LIMIT 1",
-            memory_id,
-        )
-    )
-
-
-def has_review(reader: Reader, review_id: str) -> bool:
-    """Whether this question was put to a person before, decided or not."""
-    return reader.row(sql("SELECT 1 FROM review_items WHERE review_id = ?", review_id)) is not None
-
-
-def insert_review(writer: Writer, review_id: str, audience: Value, evidence: object, plan: object) -> None:
-    """Puts a conflict to a person."""
-    written = (json.dumps(value, ensure_ascii=False, sort_keys=True) for value in (evidence, plan))
-    writer.execute(
-        sql(
-            "INSERT INTO review_items (review_id, owner, audience, kind, evidence, plan, state, decision,"
-            " decided_by, decided_at, opened_at) VALUES (?, ?, ?, 'conflict', ?, ?, 'open', '', '', '', ?)",
-            *(review_id, writer.owner, audience, *written, writer.store_time),
-        )
-    )
 
 
 def _believed(view: View) -> Sql:

@@ -74,7 +74,8 @@ class Table:
 _TOLD = """
 owners: *owner:whole user_id last_store_time:moment last_sequence:whole last_hash
 audiences: *audience:whole owner:whole name
-agents: *agent:whole owner:whole agent_id circle grants trust:float first_seen_at:moment
+agents: *agent:whole owner:whole agent_id circle grants trust:float first_seen_at:moment role capabilities
+  metadata state last_seen_at:moment
 operators: *owner:whole parameters salt:bytes verifier:bytes set_at:moment event:whole
 projects: *owner:whole *name main_name linked_at:moment
 project_folders: *owner:whole *folder *name first_seen_at:moment
@@ -95,7 +96,10 @@ memory_corroborations: *corroboration:whole memory_id agent_id conversation_id a
 memory_tombstones: *tombstone:whole owner:whole audience:whole? digest reason set_by set_at:moment
   lifted_at:moment
 review_items: *review_id owner:whole audience:whole kind evidence plan state decision decided_by
-  decided_at:moment opened_at:moment
+  decided_at:moment opened_at:moment lapses_at:moment opened_by:whole
+review_memories: *review_id *place:whole memory_id
+retention_policies: *owner:whole *agent_id max_memories:whole ttl_days:whole set_at:moment event:whole
+erasures: *erasure_id owner:whole subject_kind counts erased_at:moment event:whole
 memory_history: *event:whole owner:whole sequence:whole store_time:moment kind memory_id version:whole
   agent:whole surface operation_id other_id reason digest_before digest_after origin previous_hash hash
 memory_history_salts: *event:whole salt:bytes

@@ -48,6 +48,7 @@ from m3_memory.domains.memories.queries.records import (
     states_of,
     successors,
 )
+from m3_memory.domains.memories.queries.reviews import asked_already, insert_questions, open_conflicts
 from m3_memory.domains.memories.queries.undoing import (
     Act,
     act_at,
@@ -79,6 +80,7 @@ __all__ = [
     "acts_of_agent",
     "acts_of_operation",
     "agent_number",
+    "asked_already",
     "audience_names",
     "audience_number",
     "audience_numbers",
@@ -98,6 +100,7 @@ __all__ = [
     "insert_beliefs",
     "insert_documents",
     "insert_doubt",
+    "insert_questions",
     "insert_sightings",
     "insert_versions",
     "is_believed",
@@ -112,6 +115,7 @@ __all__ = [
     "note_changes",
     "open_belief",
     "open_beliefs_of",
+    "open_conflicts",
     "open_edge",
     "open_edges",
     "open_edges_from",

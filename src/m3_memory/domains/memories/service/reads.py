@@ -14,6 +14,8 @@ from m3_memory.errors import AmbiguousId
 from m3_memory.storage.predicates import Filter, View, view_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from m3_memory.context import Context
     from m3_memory.domains.memories.model import Belief
     from m3_memory.storage.database import Reader
@@ -82,6 +84,11 @@ def resolve(reader: Reader, view: View, prefix: str) -> str:
             "give more characters",
         )
     return found[0]
+
+
+def newest_beliefs(reader: Reader, view: View, memory_ids: Sequence[str]) -> dict[str, Belief]:
+    """The newest belief, open or not, of each of these memories that the caller's audiences hold."""
+    return queries.newest_beliefs(reader, view, memory_ids)
 
 
 def record(reader: Reader, belief: Belief) -> MemoryRecord:

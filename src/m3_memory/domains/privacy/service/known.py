@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
+from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Question, ReviewKind, mark_of
+from m3_memory.domains.memories.service.reads import newest_beliefs
+from m3_memory.domains.memories.service.reviews import ask_all, derived_id
 from m3_memory.domains.privacy import queries
 from m3_memory.errors import InvalidArgument
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.interval import shown
 from m3_memory.storage.predicates import Filter, view_of
-from m3_memory.storage.transaction import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +38,14 @@ def known_as(
     ids = [
         memory.id
         if memory.id[:1] != "?"
-        else _derived_id(reader, place, memory.request.type, memory.id if memory.id != "?" else digest)
+        else derived_id(
+            reader, "import", place, memory.request.type, memory.id if memory.id != "?" else digest
+        )
         for (memory, digest), place in zip(said, places, strict=True)
     ]
     found = queries.known(reader, view, ids)
     ids = [
-        _derived_id(reader, place, id_) if found.get(id_, ()) is None else id_
+        derived_id(reader, "import", place, id_) if found.get(id_, ()) is None else id_
         for id_, place in zip(ids, places, strict=True)
     ]
     found |= queries.known(reader, view, [id_ for id_ in ids if id_ not in found])
@@ -61,31 +62,20 @@ def ask(op: Operation, file_digest: str, draft: Draft, memory_id: str) -> bool:
     What is stored stays as it is. Raises InvalidArgument where the memory came from the same file and was
     refused.
     """
-    stored = queries.standing_now(op.writer, view_of(op.writer, op.caller, Filter()), memory_id)
-    if stored is None:
+    newest = newest_beliefs(op.writer, view_of(op.writer, op.caller, Filter()), [memory_id]).get(memory_id)
+    if newest is None:
         raise InvalidArgument("the file says two things of one memory, and neither could be stored", "")
-    review_id = _derived_id(op.writer, "review", memory_id, draft.content_hash)
-    if queries.has_review(op.writer, review_id):
-        return False
-    audience, version, digest, belief = stored
-    evidence = {
-        "from": "import",
-        "file": f"sha256:{file_digest}",
-        "memory_id": memory_id,
-        "stored": {"version": version, "content_hash": digest},
-        "said": _said(draft),
-    }
-    change = {"id": memory_id, "content": draft.content, "title": draft.title}
-    plan = [{"tool": "memory_update", "arguments": change, "requires": {"open_belief": belief}}]
-    op.record("review", memory_id, number(version), reason="an import says it otherwise", after=draft.content)
-    queries.insert_review(op.writer, review_id, audience, evidence, plan)
-    return True
-
-
-def _derived_id(reader: Reader, *parts: str) -> str:
-    """An id that follows from these texts in this store alone."""
-    digest = hmac.new(reader.secret_key, "\x1f".join(("import", *parts)).encode(), hashlib.sha256)
-    return str(UUID(bytes=digest.digest()[:16], version=5))
+    change = PlanStep(Act.UPDATE, memory_id, changes={"content": draft.content, "title": draft.title})
+    question = Question(
+        ReviewKind.CONFLICT,
+        newest.audience,
+        (memory_id,),
+        {"reason": "an import says it otherwise", "file": f"sha256:{file_digest}", "said": _said(draft)},
+        Plan((change,), {memory_id: mark_of(newest)}),
+        derived_from=(memory_id, draft.content_hash),
+    )
+    (asked,) = ask_all(op, [question])
+    return asked.is_new
 
 
 def _said(draft: Draft) -> dict[str, Any]:
