@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from m3_memory.catalog.dispatch import Outcome, dispatch
 from m3_memory.config import Settings
@@ -46,13 +46,14 @@ class Agent:
     clock: Clock
     caller: Caller = field(default_factory=lambda: Caller("local", "claude", "session-1"))
     embedder: EmbedderSource = field(default_factory=Hashing)
+    contradiction: Literal["auto", "propose", "off"] = "auto"
 
     def who(self, **changes: Any) -> Agent:
         """The same store, asked by another: fields of Caller."""
         return replace(self, caller=replace(self.caller, **changes))
 
     def outcome(self, tool: str, arguments: Mapping[str, object]) -> Outcome:
-        settings = Settings(home=Path("unused"))
+        settings = Settings(home=Path("unused"), contradiction=self.contradiction)
         context = Context(self.caller, self.database, self.embedder, self.clock, settings)
         return dispatch(CATALOG, context, tool, arguments)
 

@@ -16,14 +16,16 @@ UNICODE = 'Ключ 鍵 🗝️\u200d e\u0301 \u202eabc\u202c \u2028 line\n\ttab
 _AT = "2026-01-02T00:00:00.000000Z"
 
 _PLANTED: Mapping[LiteralString, Sequence[Value]] = {
-    "memory_tombstones (owner, audience, digest, reason, set_by, set_at, lifted_at)": (
-        1, None, "d" * 64, f"erased: {UNICODE}", "operator", _AT, FOREVER,
+    "memory_tombstones (owner, audience, digest, reason, set_by, set_at, lifted_at, memory_id)": (
+        1, None, "d" * 64, f"erased: {UNICODE}", "operator", _AT, FOREVER, "",
     ),
     "review_items (review_id, owner, audience, kind, evidence, plan, state, decision, decided_by, decided_at,"
     " opened_at, lapses_at, opened_by)": ("r-1", 1, 1, "conflict", "{}", "[]", "open", "", "", "", _AT, FOREVER, 1),
     "review_memories (review_id, place, memory_id)": ("r-1", 0, "00000000-0000-7000-8000-000000000001"),
     "retention_policies (owner, agent_id, max_memories, ttl_days, set_at, event)": (1, "a", 9, 30, _AT, 1),
-    "erasures (erasure_id, owner, subject_kind, counts, erased_at, event)": ("e-1", 1, "ids", "{}", _AT, 1),
+    "erasures (erasure_id, owner, subject_kind, counts, record, scrubbed, erased_at)": (
+        "e-1", 1, "ids", "{}", '{"erasure_id": "e-1", "origin": "", "user": "", "subject_kind": "ids", "ids": [], "values": []}', 1, _AT,
+    ),
     "operators (owner, parameters, salt, verifier, set_at, event)": (
         1, "scrypt:2:8:1", b"\x00salt", b"\xffverifier", _AT, 1,
     ),

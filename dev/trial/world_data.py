@@ -182,6 +182,6 @@ AWKWARD = (
      "cafe Sao Paulo"),
     ("negation_do", "procedure", "Do run the {service} migration during the nightly window.",
      "do run the {service} migration"),
-    ("negation_not", "procedure", "Do not run the {service} migration during the nightly window.",
+    ("negation_not", "procedure", "Do not run the {service} migration during business hours.",
      "do not run the {service} migration"),
 )  # fmt: skip

@@ -5,8 +5,6 @@ It knows no tool, so that whoever only needs a context loads none.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 from m3_memory.config import host_environment, is_unexpanded
@@ -15,7 +13,7 @@ from m3_memory.declared_stores import MAIN
 from m3_memory.domains.agents.service.standing import Arrivals
 from m3_memory.errors import InvalidArgument
 from m3_memory.inference.source import open_embedder
-from m3_memory.kernel.caller import OPERATOR, Caller
+from m3_memory.kernel.caller import OUR_AGENTS, Caller, agent_name
 from m3_memory.kernel.clock import SystemClock
 from m3_memory.kernel.ids import new_id
 from m3_memory.opened_stores import OpenedStores
@@ -31,12 +29,8 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Database
 
 UNKNOWN_AGENT = "unknown"
-_OUR_AGENTS = {"worker": "this product's own worker", OPERATOR: "a person who proved to be the operator"}
-_RESERVED_AGENTS = frozenset({*_OUR_AGENTS, "cli"})
-_LONGEST_AGENT = 64
-_LONGEST_CLIENT_NAME = 1_000
+_RESERVED_AGENTS = frozenset({*OUR_AGENTS, "cli"})
 _LONGEST_SESSION_ID = 200
-_NOT_IN_AGENTS = re.compile(r"[^\w.@-]+")
 
 
 class App:
@@ -89,7 +83,7 @@ class App:
         Raises InvalidArgument for a `--project` that can be no name, and an `--agent` that is our own.
         """
         place = self._place(launch.project, roots)
-        agent_id, notices = _agent(launch.agent, client_name)
+        agent_id, is_claimed, notices = _agent(launch.agent, client_name)
         caller = Caller(
             user_id=self.settings.user_id,
             agent_id=agent_id,
@@ -97,6 +91,7 @@ class App:
             project=place.project,
             folder=place.folder,
             surface=launch.surface,
+            is_claimed=is_claimed,
         )
         return caller, notices + self._session_notices + place.notices
 
@@ -141,24 +136,19 @@ class App:
         return self._places[asked]
 
 
-def _agent(requested: str, client_name: str) -> tuple[str, tuple[str, ...]]:
-    """The agent's id and notices: the launch's name, else the client's, in one spelling of each."""
+def _agent(requested: str, client_name: str) -> tuple[str, bool, tuple[str, ...]]:
+    """The agent's id: the launch's name, else the client's; whether only the client says so; and notices."""
     unexpanded = is_unexpanded(requested)
     notices = (f"--agent holds a variable that was not replaced ({requested}); it counts as absent",)
-    named = "" if unexpanded else _agent_id(requested)
-    if named in _OUR_AGENTS:
+    named = "" if unexpanded else agent_name(requested)
+    if named in OUR_AGENTS:
         raise InvalidArgument(
-            f"--agent {named} is the name of {_OUR_AGENTS[named]}", "give the agent another name"
+            f"--agent {named} is the name of {OUR_AGENTS[named]}", "give the agent another name"
         )
-    client = _agent_id(client_name)
+    client = agent_name(client_name)
     if client in _RESERVED_AGENTS:
         client = f"client-{client}"
-    return named or client or UNKNOWN_AGENT, notices if unexpanded else ()
-
-
-def _agent_id(name: str) -> str:
-    folded = unicodedata.normalize("NFC", name[:_LONGEST_CLIENT_NAME]).strip().lower()
-    return _NOT_IN_AGENTS.sub("-", folded).strip("-.")[:_LONGEST_AGENT]
+    return named or client or UNKNOWN_AGENT, not named, notices if unexpanded else ()
 
 
 def _session_id(host: HostEnvironment) -> tuple[str, tuple[str, ...]]:

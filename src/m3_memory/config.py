@@ -109,6 +109,13 @@ class Settings:
         Literal["redact", "refuse", "allow"],
         Setting("Passwords and keys found in a text are replaced by a marker, refused, or kept."),
     ] = "redact"
+    contradiction: Annotated[
+        Literal["auto", "propose", "off"],
+        Setting(
+            "What a statement that contradicts another does: end the older, open a question, or nothing.",
+            "M3_CONTRADICTION",
+        ),
+    ] = "auto"
     durability: Annotated[
         Literal["normal", "full"],
         Setting("full waits for the disk at every write: a power failure loses nothing acknowledged."),
@@ -122,6 +129,13 @@ class Settings:
     backup_keep: Annotated[
         float, Setting("How many scheduled backups are kept; other backups stay.", low=1, high=1000)
     ] = 7.0
+    importance_half_life_days: Annotated[
+        float,
+        Setting(
+            "Days without use in which importance counts half as much for ranking; 0: always in full.",
+            high=100_000,
+        ),
+    ] = 138.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Setting("How much is written to the standard error stream.", "M3_LOG_LEVEL"),

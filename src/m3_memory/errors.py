@@ -18,7 +18,9 @@ M3Error
 │   ├── NeedsOperator         only a person who proved to be the operator may do this
 │   ├── NeedsGrant            the caller's agent lacks a grant
 │   ├── SupersededValue       the value was replaced by one that is current
+│   ├── Tombstoned            the value was rejected by a person, or erased
 │   ├── DuplicateValue        another current memory already says this
+│   ├── PlanStale             what a plan expects is no longer so; nothing of it was done
 │   ├── UndoBlocked           a later event stands in the way of an undo
 │   ├── StoreNotEmpty         a whole store is restored into an empty one only
 │   ├── ServerNameTaken       a host has a server of our name that is not ours
@@ -133,8 +135,22 @@ class SupersededValue(Refused):
     code = "superseded_value"
 
 
+class Tombstoned(Refused):
+    """`memory_id` is the memory whose value was rejected; empty for one that was erased."""
+
+    code = "tombstoned"
+
+    def __init__(self, message: str, hint: str = "", memory_id: str = "") -> None:
+        super().__init__(message, hint)
+        self.memory_id = memory_id
+
+
 class DuplicateValue(Refused):
     code = "duplicate_value"
+
+
+class PlanStale(Refused):
+    code = "stale"
 
 
 class UndoBlocked(Refused):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from m3_memory.config import make_home
 from m3_memory.declared_stores import MAIN
 from m3_memory.errors import StoreReadOnly, StoreUnreachable
-from m3_memory.storage import open_database
+from m3_memory.storage import ledger, open_database
 from m3_memory.storage.database import BUSY_SECONDS, unlimited
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class OpenedStores:
             heads=heads,
             as_it_is=self._as_it_is or store.read_only,
         )
+        if not (self._as_it_is or store.read_only) and ledger.reconcile(opened):
+            _log.warning("the store was an older copy: what was erased since is erased from it again")
         if opened.backup_path:
             _log.warning("the store was brought up to this version; as it was before: %s", opened.backup_path)
         return _Declared(lambda: opened, store) if store.read_only else opened
@@ -129,6 +131,14 @@ class _Declared:
 
     def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
         return self._writable().write(user_id, timeout_seconds)
+
+    def erasing(
+        self, user_id: str, timeout_seconds: float = BUSY_SECONDS
+    ) -> AbstractContextManager[Writer]:
+        return self._writable().erasing(user_id, timeout_seconds)
+
+    def scrub(self) -> bool:
+        return self._writable().scrub()
 
     def rebuild(self) -> AbstractContextManager[Connection]:
         return self._writable().rebuild()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from m3_memory.catalog.registry import catalog_of
-from m3_memory.domains.correction import tools as correction
+from m3_memory.domains.agents import tools as agents
+from m3_memory.domains.correction.tools import review, superseding, trust
 from m3_memory.domains.graph import tools as graph
+from m3_memory.domains.lifecycle.tools import curation, upkeep
 from m3_memory.domains.memories import jobs as memory_jobs
 from m3_memory.domains.memories.tools import bulk, edges, from_file, undoing
 from m3_memory.domains.memories.tools import single as memories
@@ -27,12 +29,14 @@ CATALOG = catalog_of(
         memories.memory_write,
         memories.memory_get,
         memories.memory_update,
-        correction.memory_supersede,
+        superseding.memory_supersede,
         memories.memory_delete,
         memories.memory_restore,
         memories.memory_history,
         privacy.memory_export,
         privacy.memory_import,
+        privacy.gdpr_export,
+        privacy.gdpr_forget,
         bulk.memory_write_bulk,
         bulk.memory_update_bulk,
         bulk.memory_delete_bulk,
@@ -51,6 +55,24 @@ CATALOG = catalog_of(
         memory_state.memory_unpin,
         memory_state.memory_verify,
         memory_state.memory_feedback,
+        trust.memory_set_trust,
+        trust.tombstone_lift,
+        trust.tombstone_list,
+        upkeep.memory_maintenance,
+        upkeep.memory_set_retention,
+        upkeep.memory_dedup,
+        upkeep.memory_refresh_queue,
+        upkeep.memory_lifecycle_summary,
+        curation.curate_memory_apply,
+        agents.agent_register,
+        agents.agent_list,
+        agents.agent_get,
+        agents.agent_heartbeat,
+        agents.agent_offline,
+        agents.agent_set_trust,
+        review.review_list,
+        review.review_propose,
+        review.review_decide,
         system.tools_list_domains,
         system.tools_load_domain,
         system.m3_call,

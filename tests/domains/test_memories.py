@@ -414,16 +414,18 @@ def test_only_a_person_changes_what_a_person_verified(agent: Agent) -> None:
     verify(agent, memory_id)
     pass_time(agent)
     assert get(agent, memory_id)["memory"].items() >= {"trust_state": "verified", "actionable": "act"}.items()
-    before = stored(agent.database)
-    for tool, arguments in (
-        ("memory_update", {"id": memory_id, "title": "x"}),
-        ("memory_update", {"id": memory_id, "importance": 0.1}),
-        ("memory_supersede", {"old_id": memory_id, "content": SUCCESSOR}),
-        ("memory_delete", {"id": memory_id}),
+    for tool, arguments, status in (
+        ("memory_update", {"id": memory_id, "title": "x"}, "proposed"),
+        ("memory_update", {"id": memory_id, "importance": 0.1}, "proposed"),
+        ("memory_update", {"id": memory_id, "content": "Releases are cut on Wednesdays."}, "candidate"),
+        ("memory_supersede", {"old_id": memory_id, "content": SUCCESSOR}, "candidate"),
+        ("memory_delete", {"id": memory_id}, "proposed"),
     ):
-        assert agent.refusal(tool, **arguments)["code"] == "needs_operator", tool
-    assert stored(agent.database) == before
-    assert agent.call("memory_write", content=SUCCESSOR, type="fact")["status"] == "created"
+        answer = agent.call(tool, **arguments)
+        assert (answer["status"], bool(answer["review_id"])) == (status, True), tool
+    shown = get(agent, memory_id)
+    assert (shown["status"], shown["memory"]["content"]) == ("current", MONDAY["content"])
+    assert shown["memory"]["trust_state"] == "verified"
 
 
 def test_only_a_person_erases_for_good(agent: Agent) -> None:

@@ -126,7 +126,10 @@ def test_setting_and_changing_it_are_events_that_the_doctor_tells_for_a_day(
         ("grant", "operator's passphrase was changed", "operator"),
     ]
     assert examine(process.context()).faults == []
-    assert noted(process) == [changed.last_event]
+    assert noted(process) == [
+        changed.last_event,
+        "the operator's passphrase was set at 2026-01-01T00:00:00.000000Z",
+    ]
     clock.advance(25 * 60 * 60)
     assert noted(process) == []
 

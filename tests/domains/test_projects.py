@@ -174,7 +174,9 @@ def test_the_list_counts_what_is_kept_under_each_name(
     new.call("memory_delete", id=deleted)
     new.link(OLD)
     machine.start("/").write("the release of nowhere")
-    listed = projects.list_projects(old.context()).projects
+    own = projects.list_projects(old.context()).projects
+    assert [(p.name, p.memories, p.aliases, p.current) for p in own] == [(NEW, 2, [OLD], True)]
+    listed = projects.list_projects(old.context(is_operator=True)).projects
     assert [(p.name, p.memories, p.aliases, p.current) for p in listed] == [
         ("-", 1, [], False),
         (NEW, 2, [OLD], True),

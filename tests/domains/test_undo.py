@@ -430,7 +430,7 @@ def test_thousands_of_changes_are_undone_in_one_operation(agent: Agent) -> None:
     began = agent.clock.now()
     for start in range(0, count, 500):
         items = [
-            {"content": f"Bolt {number} is tight", "type": "fact"}
+            {"content": f"Bolt {number} is tight", "type": "log"}
             for number in range(start, min(count, start + 500))
         ]
         agent.call("memory_write_bulk", items=items)

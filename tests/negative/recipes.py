@@ -17,15 +17,21 @@ from tests.sizes import size
 Arguments = dict[str, object]
 
 OF_TOOLS = "it tells of tools, not of memories"
+OF_AGENTS = "it tells of agents, not of memories"
 """Why a reading tool may be without recipe: it says so itself."""
 
 READING = tuple(tool for tool in CATALOG.tools if tool.effect is Effect.READ)
-OF_MEMORIES = tuple(tool for tool in READING if tool.declared.get("timeless") != OF_TOOLS)
+OF_MEMORIES = tuple(tool for tool in READING if tool.timeless not in (OF_TOOLS, OF_AGENTS))
 
 ADDRESSES = frozenset({"query", "id", "memory_id"})
 """The parameters by which a call means one memory."""
 
-NAMING = frozenset({"user_id", "requesting_agent", "agent_filter", "conversation_id", "variant"})
+COUNTING = frozenset({"memory_lifecycle_summary", "review_list"})
+"""Tools that name only memories that something befell: tests/domains/test_lifecycle.py and test_review.py have
+their control.
+"""
+
+NAMING = frozenset({"user_id", "requesting_agent", "agent_filter", "conversation_id", "variant", "project"})
 """The parameters by which a call may name somebody, or something of theirs."""
 
 SHARES = size(6, 1)
@@ -54,7 +60,7 @@ def calls(tool: Tool, canary: Canary) -> Iterator[Call]:
     """Everything that is asked of a tool about a canary: each address, and each argument beside the first."""
     addressed = list(_addressed(tool, canary))
     for arguments in addressed:
-        plain = Call(tool.name, arguments, plain=not _is_vague(arguments, canary))
+        plain = Call(tool.name, arguments, tool.name not in COUNTING and not _is_vague(arguments, canary))
         yield plain
         yield from plain.through_dispatcher()
         for more in _modes(tool) if tool.essential or arguments == addressed[0] else ():
@@ -98,6 +104,9 @@ def values(parameter: Parameter, canary: Canary) -> Sequence[object]:
         "databases": ["main", "/etc/passwd", *hostile(canary)],
         "fan_out_limit": [2],
         "depth": [2, 3],
+        "offset": [0, 1],
+        "review_id": ids(canary),
+        "subject": ids(canary),
         "relationship_types": [["related"], ["supports", "supersedes"]],
         "type_filter": ["fact", ""],
         "agent_filter": hostile(canary),
@@ -114,6 +123,11 @@ def values(parameter: Parameter, canary: Canary) -> Sequence[object]:
         "adaptive_k": [True],
         "explain": [True],
         "recency_bias": [1.0],
+        "agent_id": hostile(canary),
+        "include_future": [True],
+        "window_days": [1, 3650],
+        "top_n": [0, 100],
+        "project": ["-", *hostile(canary)],
         "timeout": [20, 300],
         "store": hostile(canary),
         "database": hostile(canary),

@@ -85,8 +85,15 @@ class Canary:
             conversation_id=self.conversation,
             type="fact",
             scope=scope,
+            refresh_on="2026-01-01",
         )
         return replace(self, id=answer["id"])
+
+    def asked_about(self) -> Canary:
+        """The same, once its owner has put a question about it to a person."""
+        steps = [{"act": "verify", "id": self.id}]
+        self.owner.call("review_propose", steps=steps, reason=f"is it so? {self.note}")
+        return self
 
 
 FOREIGN: Mapping[str, tuple[Callable[[Caller], Caller], str]] = {
@@ -139,7 +146,7 @@ class Scene:
         for letter, (name, (place, scope)) in zip(_LETTERS_ELSEWHERE, FOREIGN.items(), strict=False):
             self.clock.advance(1)
             owner = replace(self.reader, caller=replace(place(READER), agent_id=f"zq{letter}agent"))
-            self.canaries[name] = Canary(name, letter, owner, "").written(scope)
+            self.canaries[name] = Canary(name, letter, owner, "").written(scope).asked_about()
 
     def add_own(self, names: Iterable[str]) -> None:
         """Canaries in the reader's own place, current as yet, one for each name."""

@@ -102,6 +102,8 @@ def repeated(call: Call) -> list[str]:
 def test_every_tool_that_reads_memories_is_tried() -> None:
     """Issue 2, point 3: of the reading tools only those are left out that tell of tools."""
     assert {tool.name for tool in READING} - {tool.name for tool in OF_MEMORIES} == {
+        "agent_list",
+        "agent_get",
         "tools_list_domains",
         "tools_load_domain",
         "m3_index",
@@ -159,7 +161,19 @@ def test_the_tools_about_tools_show_no_memory(scene: Scene) -> None:
             answer = asked(scene, call)
             assert not answer.is_error
             for canary in scene.canaries.values():
-                assert told(answer, canary.traces, call) == []
+                assert told(answer, canary.words, call) == []
+
+
+def test_agents_of_other_users_are_told_to_nobody(scene: Scene) -> None:
+    """An agent of the caller's user shows, whatever its place; one of another user is not found."""
+    scene.add_foreign()
+    told_of = {agent["agent_id"] for agent in scene.reader.call("agent_list")["agents"]}
+    for canary in scene.canaries.values():
+        is_own = canary.owner.caller.user_id == READER.user_id
+        assert (canary.agent in told_of) is is_own, canary.name
+        asked_for = scene.reader.outcome("agent_get", {"agent_id": canary.agent})
+        assert asked_for.is_error is not is_own
+        assert canary.owner.call("agent_get")["agent_id"] == canary.agent
 
 
 def test_what_is_not_current_shows_no_text_by_default(scene: Scene) -> None:

@@ -103,7 +103,9 @@ class Model:
 
     def seen(self, as_of: str | None = None, known_at: str | None = None) -> dict[str, Belief]:
         """What a read shows, by memory."""
-        shown = {number for _, number in self.rows.seen(self.asker, Question(self.now, as_of, known_at))}
+        shown = {
+            number for _, number in self.rows.seen(self.asker, Question(self.now, as_of, known_at)) or ()
+        }
         return {belief.memory_id: belief for belief in self.rows.beliefs if belief.number in shown}
 
     def standing(self, memory_id: str) -> tuple[str, str]:

@@ -40,7 +40,7 @@ class Belief:
 
 @dataclass(frozen=True)
 class Asker:
-    """Who looks. `aliases` are the other names of the project."""
+    """Who looks. `aliases` are the other names of the project; who `may_widen` reads other projects too."""
 
     user: str
     agent: str
@@ -49,15 +49,37 @@ class Asker:
     aliases: tuple[str, ...]
     conversation: str
     is_operator: bool = False
+    may_widen: bool = False
+
+    def is_refused(self, question: Question) -> bool:
+        """Whether another place than the asker's own is asked for without the right to it."""
+        return not (self._stays(question) or self.may_widen or self.is_operator)
 
     def places(self) -> dict[str, frozenset[Place]]:
         """What this asker holds, by scope: its circle in its place, its session, its user."""
-        names = (self.project, *self.aliases)
+        return self.held(None, ())
+
+    def held(self, question: Question | None, of: Place) -> dict[str, frozenset[Place]]:
+        """The same with the project that is asked for instead of its own.
+
+        Asked for all, `of` is held if it is one of the same user and circle.
+        """
+        circle = ("agent", self.user, self.circle)
+        names = {self.project, *self.aliases}
+        asked = question.project if question else None
+        if asked == "*":
+            names |= {of[-1]} if of[:-1] == circle else set()
+        elif asked and question and not self._stays(question):
+            names = {NOWHERE if asked == "-" else asked}
         return {
-            "agent": frozenset(("agent", self.user, self.circle, name) for name in names),
+            "agent": frozenset((*circle, name) for name in names),
             "session": frozenset({("session", self.user, self.circle, self.conversation)}),
             "user": frozenset({("user", self.user)}),
         }
+
+    def _stays(self, question: Question) -> bool:
+        asked = NOWHERE if question.project == "-" else question.project
+        return question.project is None or asked in (self.project, *self.aliases)
 
 
 @dataclass(frozen=True)
@@ -76,6 +98,7 @@ class Question:
     conversation: str | None = None
     valid_since: str | None = None
     valid_until: str | None = None
+    project: str | None = None
 
 
 @dataclass
@@ -84,8 +107,10 @@ class Store:
 
     beliefs: list[Belief] = field(default_factory=list[Belief])
 
-    def seen(self, asker: Asker, question: Question) -> set[tuple[str, int]]:
-        """(memory, number of the belief) of all that this asker sees."""
+    def seen(self, asker: Asker, question: Question) -> set[tuple[str, int]] | None:
+        """(memory, number of the belief) of all that this asker sees; None where the question is refused."""
+        if asker.is_refused(question):
+            return None
         return {
             (belief.memory_id, belief.number)
             for belief in self.beliefs
@@ -97,7 +122,7 @@ class Store:
 
         Who holds nowhere this memory has been learns that and no more.
         """
-        held = [belief for belief in self._of(memory_id) if not _foreign(belief, asker)]
+        held = [belief for belief in self._of(memory_id) if not _foreign(belief, asker, question)]
         failing = [self.hidden_by(belief, asker, question) for belief in held]
         fewest = min(map(len, failing), default=0)
         return {found for found in failing if len(found) == fewest} or {frozenset({"audience"})}
@@ -105,7 +130,7 @@ class Store:
     def hidden_by(self, belief: Belief, asker: Asker, question: Question) -> frozenset[str]:
         """The conditions of section 4 that this belief fails; the second of them goes by two names."""
         failed = {
-            "audience": _foreign(belief, asker),
+            "audience": _foreign(belief, asker, question),
             "belief": not _holds(belief, question),
             "expiry": belief.expires_at <= (question.known_at or question.now),
             "trust": not self._trusted(belief, asker, question),
@@ -127,8 +152,8 @@ class Store:
         return [belief for belief in self.beliefs if belief.memory_id == memory_id]
 
 
-def _foreign(belief: Belief, asker: Asker) -> bool:
-    return not any(belief.place in places for places in asker.places().values())
+def _foreign(belief: Belief, asker: Asker, question: Question) -> bool:
+    return not any(belief.place in places for places in asker.held(question, belief.place).values())
 
 
 def _holds(belief: Belief, question: Question) -> bool:
@@ -143,9 +168,9 @@ def _holds(belief: Belief, question: Question) -> bool:
 
 def _narrowed_out(belief: Belief, asker: Asker, question: Question) -> Iterator[bool]:
     """Each way in which the question's narrowing passes over this belief."""
-    held = asker.places()
+    held = asker.held(question, belief.place)
     asked = [held[scope] for scope in question.scopes]
-    yield not _foreign(belief, asker) and not any(belief.place in places for places in asked)
+    yield not _foreign(belief, asker, question) and not any(belief.place in places for places in asked)
     yield bool(question.types) and belief.type not in question.types
     yield belief.type in question.excluded_types
     yield question.agent is not None and belief.agent_id != question.agent

@@ -112,6 +112,22 @@ AUDIENCE: Mapping[str, Fault] = {
     ),
     "every project of the circle": _also("audience", _every_project),
     "no place is seen from every project": _also("audience", _without_place),
+    "a project asked for is all of them": _becomes(
+        "audience",
+        lambda view: _every_project(view) if view.filter.project else clauses(view)["audience"],
+    ),
+    "all projects are those of every circle": _also(
+        "audience",
+        lambda view: (
+            _below(view, f"agent/{view.caller.audience(Scope.USER)[5:]}/")
+            if view.filter.project == "*"
+            else sql("1 = 0")
+        ),
+    ),
+    "all projects leave out what is in none": _becomes(
+        "audience",
+        lambda view: _audiences(any_of("name", [a for a in view.audiences if not a.endswith("/-")])),
+    ),
     "circles are not compared": _also(
         "audience", lambda view: _below(view, f"agent/{view.caller.audience(Scope.USER)[5:]}/")
     ),

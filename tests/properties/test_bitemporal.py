@@ -81,7 +81,7 @@ class Bitemporal(RuleBasedStateMachine):
     def _start(self) -> None:
         who = Caller(self.asker.user, self.asker.agent, self.asker.conversation, project=self.asker.project)
         stores = [open_database(self.location, self.clock) for _ in range(2)]
-        self.agents = [Agent(store, self.clock, who) for store in stores]
+        self.agents = [Agent(store, self.clock, who, contradiction="off") for store in stores]
 
     def teardown(self) -> None:
         for agent in self.agents:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
+from m3_memory.errors import NeedsGrant
 from m3_memory.kernel.caller import Caller, Scope
 from m3_memory.storage.database import Database, Reader
 from m3_memory.storage.predicates import clauses, reasons, relation, visible
 from m3_memory.storage.sql import Sql, sql
 from m3_memory.storage.transaction import number, text
 from tests.properties.oracle import Asker, Question
-from tests.properties.seeded_faults import FAULTS
+from tests.properties.seeded_faults import FAULTS, Fault
 from tests.properties.worlds import World, make_worlds, plant, view_for
 from tests.sizes import size
 
@@ -30,8 +32,8 @@ class Difference(NamedTuple):
     world: str
     asker: Asker
     question: Question
-    too_much: set[tuple[str, int]]
-    too_little: set[tuple[str, int]]
+    found: set[tuple[str, int]] | None
+    expected: set[tuple[str, int]] | None
 
 
 def selected(reader: Reader, shown: Sql) -> set[tuple[str, int]]:
@@ -43,10 +45,21 @@ def selected(reader: Reader, shown: Sql) -> set[tuple[str, int]]:
 def differences(reader: Reader, worlds: Iterable[World]) -> Iterator[Difference]:
     for world in worlds:
         for asker, question in world.looks:
-            found = selected(reader, visible(view_for(asker, question)))
+            found = answered(reader, asker, question)
             expected = world.rows.seen(asker, question)
             if found != expected:
-                yield Difference(world.name, asker, question, found - expected, expected - found)
+                yield Difference(world.name, asker, question, found, expected)
+
+
+def answered(
+    reader: Reader, asker: Asker, question: Question, fault: Fault | None = None
+) -> set[tuple[str, int]] | None:
+    """What the product shows, its conditions with this fault; None where it refuses the question."""
+    try:
+        view = view_for(reader, asker, question)
+    except NeedsGrant:
+        return None
+    return selected(reader, relation(fault(view, clauses(view)).values()) if fault else visible(view))
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +84,11 @@ def test_the_reasons_given_are_the_conditions_that_hide_a_memory(
         for world in worlds:
             chance = random.Random(f"reasons in {world.name}")
             for asker, question in world.looks[: LOOKS // 2]:
+                if asker.is_refused(question):
+                    continue
                 asked = [*chance.sample(world.memory_ids, 4), chance.choice(everywhere), UNKNOWN]
                 for memory_id in asked:
-                    given = reasons(reader, view_for(asker, question), memory_id)
+                    given = reasons(reader, view_for(reader, asker, question), memory_id)
                     right = world.rows.reasons(memory_id, asker, question)
                     assert frozenset(given) in right, (world.name, asker, question, memory_id)
 
@@ -104,11 +119,25 @@ def test_every_seeded_fault_is_noticed(database: Database) -> None:
 def notices(reader: Reader, faulty_worlds: Iterable[World], fault: str) -> bool:
     for world in faulty_worlds:
         for asker, question in world.looks:
-            view = view_for(asker, question)
-            broken = FAULTS[fault](view, clauses(view))
-            if selected(reader, relation(broken.values())) != world.rows.seen(asker, question):
+            expected = world.rows.seen(asker, question)
+            if answered(reader, asker, question, FAULTS[fault]) != expected:
                 return True
     return False
+
+
+@pytest.mark.parametrize("may_widen", [True, False])
+def test_who_asks_for_another_project_with_or_without_the_grant_is_noticed(
+    database: Database, *, may_widen: bool
+) -> None:
+    """`scope.caller_cannot_widen`: the same questions, had the product not asked who has the grant."""
+    faulty_worlds = make_worlds(FAULTY_WORLDS, LOOKS)
+    plant(database, faulty_worlds)
+    with database.read("nobody") as reader:
+        assert any(
+            answered(reader, replace(asker, may_widen=may_widen), asked) != world.rows.seen(asker, asked)
+            for world in faulty_worlds
+            for asker, asked in world.looks
+        )
 
 
 @pytest.mark.parametrize(

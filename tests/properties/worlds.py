@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import LiteralString
 
 from m3_memory.kernel.caller import Caller, Scope
-from m3_memory.storage.database import Database, Writer
-from m3_memory.storage.predicates import Filter, View
+from m3_memory.storage.database import Database, Reader, Writer
+from m3_memory.storage.predicates import Filter, View, view_of
 from m3_memory.storage.sql import Row, sql
 from m3_memory.storage.transaction import number
 from tests.properties.oracle import NOWHERE, OPEN, Asker, Belief, Place, Question, Store
@@ -74,9 +74,10 @@ def plant(database: Database, worlds: Iterable[World]) -> None:
                 writer.execute(sql(_PLANTED, *_row(writer, belief, places)))
 
 
-def view_for(asker: Asker, question: Question) -> View:
-    """The same question as the product takes it."""
-    return View(
+def view_for(reader: Reader, asker: Asker, question: Question) -> View:
+    """The same question as the product takes it. Raises NeedsGrant as that does."""
+    asked = view_of(
+        reader,
         Caller(
             user_id=asker.user,
             agent_id=asker.agent,
@@ -85,6 +86,7 @@ def view_for(asker: Asker, question: Question) -> View:
             project=asker.project,
             project_aliases=asker.aliases,
             is_operator=asker.is_operator,
+            grants=frozenset({"widen"} if asker.may_widen else ()),
         ),
         Filter(
             as_of=question.as_of or "",
@@ -98,9 +100,10 @@ def view_for(asker: Asker, question: Question) -> View:
             conversation_id=question.conversation or "",
             valid_since=question.valid_since or "",
             valid_until=question.valid_until or "",
+            project=question.project or "",
         ),
-        question.now,
     )
+    return replace(asked, now=question.now)
 
 
 def audience_text(place: Place) -> str:
@@ -202,6 +205,7 @@ def _asker(chance: random.Random, world: int) -> Asker:
         aliases=tuple(chance.sample(others, chance.choice((0, 0, 1, 2)))) if project else (),
         conversation=chance.choice(CONVERSATIONS),
         is_operator=chance.random() < 0.2,
+        may_widen=chance.random() < 0.5,
     )
 
 
@@ -226,6 +230,7 @@ def _question(chance: random.Random) -> Question:
         conversation=seldom(CONVERSATIONS),
         valid_since=seldom(MOMENTS, 0.2),
         valid_until=seldom(MOMENTS, 0.2),
+        project=seldom(("*", "*", "-", "p", "p/q", "q", "elsewhere"), 0.3),
     )
 
 

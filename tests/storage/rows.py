@@ -9,7 +9,9 @@ from m3_memory.storage.sql import Sql, Value, sql
 from m3_memory.storage.transaction import number, text
 
 
-def remember(writer: Writer, memory_id: str, content: str = "text", *, audience: int = 1) -> int:
+def remember(
+    writer: Writer, memory_id: str, content: str = "text", *, audience: int = 1, trust: str = "accepted"
+) -> int:
     """Writes a memory that holds from now on; returns the number of its belief."""
     event = history.append(
         writer, history.Event("create", memory_id, 1, 1, "test", "operation", after=content)
@@ -42,7 +44,7 @@ def remember(writer: Writer, memory_id: str, content: str = "text", *, audience:
             "valid_to": FOREVER,
             "recorded_from": writer.store_time,
             "recorded_to": FOREVER,
-            "trust_state": "accepted",
+            "trust_state": trust,
             "expires_at": FOREVER,
             "conversation_id": "",
             "variant": "",

@@ -15,6 +15,7 @@ from m3_memory.kernel.fingerprint import Fingerprint
 from m3_memory.storage import embeddings
 from m3_memory.storage.candidates import SMALL, worded
 from m3_memory.storage.database import Database, Writer
+from m3_memory.storage.dialect import Near
 from m3_memory.storage.predicates import Filter, view_of
 from m3_memory.storage.sql import sql
 from m3_memory.storage.transaction import number
@@ -219,8 +220,9 @@ def test_the_nearest_vectors_come_first_each_item_once(database: Database) -> No
         assert embeddings.space_of(reader, Fingerprint("model", "digest", 4, "rules")) == space
         assert embeddings.space_of(reader, Fingerprint("model", "digest", 5, "rules")) is None
         view = view_of(reader, HERE, Filter())
-        nearest = database.dialect.vector_candidates(reader, view, space, _vector(1, 0, 0, 0), 10)
-        few = database.dialect.vector_candidates(reader, view, space, _vector(1, 0, 0, 0), 2)
+        query = [_vector(1, 0, 0, 0)]
+        (nearest,) = database.dialect.vector_candidates(reader, view, Near(space, query, 10))
+        (few,) = database.dialect.vector_candidates(reader, view, Near(space, query, 2))
     expected = [numbers["near"], numbers["middle"], copied, numbers["far"], numbers["opposite"]]
     assert [item for item, _ in nearest] == expected
     assert [cosine for _, cosine in nearest] == pytest.approx([1, 0.8, 0.8, 0, -1], abs=1e-3)

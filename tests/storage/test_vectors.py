@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from m3_memory.kernel.clock import ManualClock
+from m3_memory.storage.dialect import Near
 from m3_memory.storage.predicates import Filter
 from m3_memory.storage.sql import sql
 from m3_memory.storage.vectors import VectorCache
@@ -98,7 +99,7 @@ def test_the_dialect_answers_from_the_file_beside_the_database(path: Path) -> No
     store = filled(path, 3)
     query = random_vector(random.Random(3))
     with store.database.read("local") as reader:
-        found = reader.dialect.vector_candidates(reader, view(reader), 1, query, 2)
+        (found,) = reader.dialect.vector_candidates(reader, view(reader), Near(1, [query], 2))
         assert [item for item, _ in found] == [item for item, _ in expected(reader, view(reader), query, 2)]
     assert file_of(path).exists()
 
@@ -239,12 +240,11 @@ def test_spaces_are_kept_apart_and_a_query_of_another_length_is_refused(path: Pa
     store, query = filled(path, 5), unit([1.0] * DIMENSION)
     cache = VectorCache(path)
     with store.database.read("local") as reader:
-        assert len(cache.nearest(reader, view(reader), 1, query, 9)) == 5
-        assert cache.nearest(reader, view(reader), 2, query, 9) == []
-        assert cache.nearest(reader, view(reader), 3, query, 9) == []
-        assert cache.nearest(reader, view(reader), 1, query, 0) == []
+        assert len(nearest(reader, cache, query, 9)) == 5
+        for space in (2, 3):
+            assert cache.nearest(reader, view(reader), Near(space, [query], 9)) == [[]]
         with pytest.raises(ValueError, match="dimensions"):
-            cache.nearest(reader, view(reader), 1, query[:-2], 9)
+            nearest(reader, cache, query[:-2])
 
 
 def test_vectors_that_are_no_numbers_or_too_short_spoil_no_answer(path: Path) -> None:

@@ -14,6 +14,7 @@ from m3_memory.kernel.caller import Caller, Scope
 from m3_memory.kernel.clock import FOREVER, Clock, ManualClock, SystemClock
 from m3_memory.storage import open_database
 from m3_memory.storage.database import Reader, Writer
+from m3_memory.storage.dialect import Near
 from m3_memory.storage.history import Event, append
 from m3_memory.storage.predicates import Filter, View, view_of
 from m3_memory.storage.sql import Row, Sql, Value, sql
@@ -221,7 +222,7 @@ FEW = 400
 def nearest(
     reader: Reader, cache: VectorCache, query: bytes, limit: int = 5, by: Filter | None = None
 ) -> Found:
-    found = cache.nearest(reader, view(reader, by), 1, query, limit)
+    (found,) = cache.nearest(reader, view(reader, by), Near(1, [query], limit))
     return [(item, round(cosine, 9)) for item, cosine in found]
 
 

@@ -108,6 +108,10 @@ _TOOLS: dict[str, Callable[[Call], Outcome]] = {
     "error": lambda _: Outcome({"half": "done"}, "that went wrong", is_error=True),
     "old_echo": lambda call: _answer({"arguments": call.arguments}),
     "spare_one": lambda _: _answer({"spare": "one"}),
+    "spare_two": lambda call: _answer(
+        {"status": "disputed", "review_id": "r1", "conflicts": [{"id": "m1", "content": "old\x1b[2J"}]}
+        | call.arguments.get("answer", {})
+    ),
     "tools_load_domain": lambda call: _answer({"domain": call.arguments["domain"]}),
     "m3_call": _batch,
 }
@@ -120,6 +124,9 @@ class EchoSession:
         self, name: str, arguments: dict[str, Any], client: Client, cancelled: Callable[[], bool]
     ) -> Outcome:
         return _TOOLS[name](Call(arguments, client, cancelled))
+
+    def settle(self, outcome: Any, decision: str, client: Client, cancelled: Callable[[], bool]) -> Outcome:
+        return _answer({**outcome.structured, "settled": decision, "name": client.name})
 
     def close(self) -> None:
         if note := os.environ.get("ECHO_NOTE"):

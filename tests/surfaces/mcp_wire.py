@@ -168,7 +168,7 @@ def checked(line: bytes) -> Message:
         case ["error", "id"]:
             assert isinstance(message["error"]["code"], int)
             assert isinstance(message["error"]["message"], str)
-        case ["method"] | ["method", "params"] | ["id", "method"]:
+        case ["method"] | ["method", "params"] | ["id", "method"] | ["id", "method", "params"]:
             assert isinstance(message["method"], str)
         case keys:
             _fail(f"unexpected keys: {keys}")

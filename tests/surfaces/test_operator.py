@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from m3_memory.domains.memories import queries
-from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import SystemClock
 from m3_memory.storage import open_database
-from m3_memory.storage.predicates import Filter, View
+from m3_memory.storage.sql import sql
 from tests.surfaces.command_line import CommandLine, command_line
 from tests.surfaces.doors import Mcp, facts
 from tests.surfaces.mcp_wire import Wire
@@ -25,7 +23,6 @@ from tests.unit.git_folders import repository
 
 FIRST, SECOND = "correct horse battery", "another horse entirely"
 PROMPT = "Operator's passphrase: "
-WRITER = Caller("local", "cli", "any")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is Unix's")
 
@@ -106,25 +103,18 @@ def test_without_a_terminal_no_pipe_argument_or_variable_gives_it(
 def test_what_only_the_operator_may_is_done_once_the_passphrase_is_typed(
     operator: Person, programs: CommandLine, home: Path
 ) -> None:
-    said = ("The release train leaves on Fridays", "--type", "fact", "--scope", "user")
-    written = programs.run("memory", "write", *said).answer
-    verify(home / "m3.db", written["id"])
-    delete = ("memory", "delete", written["id"], "--json")
-    assert programs.run(*delete).error["code"] == "needs_operator"
-    assert operator.types(*delete, answers=[SECOND]).code == 3
-    assert programs.run("memory", "get", written["id"]).answer["status"] == "current"
-    assert operator.types(*delete, answers=[FIRST]).code == 0
-    [event] = programs.run("memory", "history", written["id"], "--limit", "1").answer["events"]
-    assert (event["kind"], event["agent_id"], event["surface"]) == ("delete", "operator", "cli")
-
-
-def verify(store: Path, memory_id: str) -> None:
-    """A person's verdict, whose own command comes in a later part."""
-    with closing(open_database(store, SystemClock())) as database, database.write("local") as writer:
-        belief = queries.newest_belief(writer, View(WRITER, Filter(), writer.now), memory_id)
-        assert belief is not None
-        queries.close_belief(writer, belief, belief.opened_by)
-        queries.open_belief(writer, replace(belief, trust_state="verified"))
+    programs.run("agent", "heartbeat")
+    distrust = ("agent", "set_trust", "--agent_id", "cli", "--trust_score", "0.6", "--json")
+    assert programs.run(*distrust).error["code"] == "needs_operator"
+    assert operator.types(*distrust, answers=[SECOND]).code == 3
+    assert programs.run("agent", "get").answer["trust"] == 1.0
+    assert operator.types(*distrust, answers=[FIRST]).code == 0
+    assert programs.run("agent", "get").answer["trust"] == 0.6
+    with closing(open_database(home / "m3.db", SystemClock())) as database, database.read("local") as reader:
+        done_by = (
+            "SELECT a.agent_id, h.surface FROM memory_history AS h JOIN agents AS a ON a.agent = h.agent"
+        )
+        assert reader.rows(sql(done_by + " ORDER BY h.event DESC LIMIT 1")) == [("operator", "cli")]
 
 
 def test_the_next_first_answer_of_every_process_tells_that_it_was_set(
@@ -167,7 +157,7 @@ def test_a_project_is_linked_by_any_form_of_its_name(
     assert written.answer["status"] == "created"
     done = operator.types("project", "link", "git@github.com:acme/atlas.git", "--json", answers=[FIRST])
     assert json.loads(done.shown.removeprefix(PROMPT))["aliases"] == ["github.com/acme/atlas"]
-    unknown = operator.types("project", "link", "github.com/acme/typo")
+    unknown = operator.types("project", "link", "github.com/acme/typo", answers=[FIRST])
     assert (unknown.code, "m3 project list" in unknown.shown) == (2, True)
 
 

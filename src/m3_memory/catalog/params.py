@@ -20,31 +20,6 @@ from m3_memory.kernel.interval import ACCEPTED_FORMS, parse_moment, parse_time
 from m3_memory.kernel.limits import checked_metadata
 from m3_memory.kernel.vocabulary import AUTO_TYPE, CLEAR, EDGE_TYPES, MEMORY_TYPES
 
-__all__ = [
-    "Compat",
-    "Content",
-    "Importance",
-    "Label",
-    "Limit",
-    "MemoryId",
-    "MemoryIdOrPrefix",
-    "MemoryScope",
-    "MemoryType",
-    "Metadata",
-    "Param",
-    "Query",
-    "RelationshipType",
-    "SearchMode",
-    "Switch",
-    "Timestamp",
-    "TimestampOrClear",
-    "TimestampOrOpen",
-    "Title",
-    "TrustState",
-    "TypeFilter",
-    "TypesFilter",
-]
-
 
 def _time_or_clear(text: str) -> str:
     return text if text == CLEAR else parse_time(text)
@@ -127,6 +102,11 @@ TypesFilter = Annotated[
 """The tool is given them as a list with commas and nothing else between."""
 
 TrustState = Annotated[str, Param("trust state", choices=("accepted", "verified", "candidate"))]
+
+ProjectName = Annotated[str, Compat("look into this project, or * for all: needs the grant widen")]
+"""The place that a read looks into, instead of the caller's own; never a write's. Few agents may name one, so
+it is not advertised.
+"""
 
 Importance = Annotated[float, Param("0 to 1", minimum=0, maximum=1, absent=("-1", "-1.0"))]
 """-1, which old clients send to leave or inherit it, is absence: the tool's default is None there."""

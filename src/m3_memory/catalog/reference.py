@@ -9,7 +9,7 @@ from dataclasses import replace
 from m3_memory.catalog.conversion import expected
 from m3_memory.catalog.dispatch import COMMON_PARAMETERS
 from m3_memory.catalog.registry import Catalog
-from m3_memory.catalog.schema import Field, Kind, Schema, Shape, schema
+from m3_memory.catalog.schema import Kind, Schema, Shape, schema
 from m3_memory.catalog.tool import Effect, Parameter, Tool, list_entry
 from m3_memory.kernel.limits import JsonValue
 
@@ -142,13 +142,13 @@ def _shown(shape: Shape) -> str:
     if shape.item is not None:
         return f"[{_shown(shape.item)}]"
     if shape.fields:
-        return f"{{{', '.join(map(_member, shape.fields))}}}"
+        return f"{{{', '.join(map(_member, shape.fields, shape.fields.values()))}}}"
     if shape.rules.choices:
         return "|".join(shape.rules.choices)
     return str(shape.kind)
 
 
-def _member(field: Field) -> str:
-    mark = "?" if field.shape.optional else ""
-    plain = field.shape.kind is not Kind.LIST and not field.shape.fields and not field.shape.rules.choices
-    return f"{field.name}{mark}" if plain else f"{field.name}{mark}: {_shown(field.shape)}"
+def _member(name: str, shape: Shape) -> str:
+    mark = "?" if shape.optional else ""
+    plain = shape.kind is not Kind.LIST and not shape.fields and not shape.rules.choices
+    return f"{name}{mark}" if plain else f"{name}{mark}: {_shown(shape)}"

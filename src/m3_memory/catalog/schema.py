@@ -8,8 +8,8 @@ Schemas are written inline, without `$ref`: every client can read them.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -68,24 +68,16 @@ class Compat(Param):
 class Shape:
     """One value: its kind, its rules, and what it is made of.
 
-    `fields` is empty for a JSON object with any members; `item` is the shape of a list's items; `member` is
-    the enumeration a chosen text becomes.
+    `fields` are an object's members, left out of the answer when None; it is empty for one with any members.
+    `item` is the shape of a list's items; `member` is the enumeration a chosen text becomes.
     """
 
     kind: Kind
     rules: Param = Param()
     optional: bool = False
     item: Shape | None = None
-    fields: tuple[Field, ...] = ()
+    fields: Mapping[str, Shape] = field(default_factory=dict[str, "Shape"])
     member: type[StrEnum] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One member of a result; left out of the answer when its value is None."""
-
-    name: str
-    shape: Shape
 
 
 _PLAIN: dict[object, Kind] = {
@@ -122,8 +114,8 @@ def schema(shape: Shape) -> Schema:
     if shape.item is not None:
         found["items"] = schema(shape.item)
     if shape.fields:
-        found["properties"] = {field.name: schema(field.shape) for field in shape.fields}
-        required: list[JsonValue] = [field.name for field in shape.fields if not field.shape.optional]
+        found["properties"] = {name: schema(of) for name, of in shape.fields.items()}
+        required: list[JsonValue] = [name for name, of in shape.fields.items() if not of.optional]
         if required:
             found["required"] = required
     return found
@@ -154,10 +146,7 @@ def _plain(hint: object) -> Shape:
         return Shape(Kind.TEXT, Param(choices=tuple(str(member) for member in hint)), member=hint)
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint, include_extras=True)
-        return Shape(
-            Kind.OBJECT,
-            fields=tuple(Field(field.name, shape_of(hints[field.name])) for field in fields(hint)),
-        )
+        return Shape(Kind.OBJECT, fields={of.name: shape_of(hints[of.name]) for of in fields(hint)})
     raise TypeError(f"{hint} is no type a tool can take or return")
 
 
@@ -170,5 +159,5 @@ def _merged(marks: Sequence[object]) -> Param:
 
 
 def _said(rules: Param) -> dict[str, Any]:
-    said = {field.name: getattr(rules, field.name) for field in fields(rules)}
+    said = {of.name: getattr(rules, of.name) for of in fields(rules)}
     return {name: value for name, value in said.items() if value is not None}

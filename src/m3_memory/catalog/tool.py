@@ -70,31 +70,18 @@ class Tool:
 
     name: str
     effect: Effect
-    declared: Declared
     description: str
     parameters: tuple[Parameter, ...]
     result: Shape
     function: Callable[..., object]
-
-    @property
-    def domain(self) -> str:
-        return self.declared["domain"]
-
-    @property
-    def title(self) -> str:
-        return self.declared["title"]
-
-    @property
-    def example(self) -> Mapping[str, JsonValue]:
-        return self.declared["example"]
-
-    @property
-    def essential(self) -> bool:
-        return self.declared.get("essential", False)
-
-    @property
-    def dispatchable(self) -> bool:
-        return self.declared.get("dispatchable", True)
+    domain: str
+    title: str
+    example: Mapping[str, JsonValue]
+    essential: bool = False
+    idempotent: bool = False
+    timeless: str = ""
+    dispatchable: bool = True
+    brief: Sequence[str] = ()
 
     @property
     def advertised(self) -> tuple[Parameter, ...]:
@@ -118,11 +105,11 @@ def tool(effect: Effect, **declared: Unpack[Declared]) -> Callable[[Callable[...
         made = Tool(
             name=function.__name__,
             effect=effect,
-            declared=declared,
             description=inspect.cleandoc(function.__doc__ or ""),
             parameters=tuple(made for p in signature for made in _parameters(p, types[p.name])),
             result=shape_of(types["return"]),
             function=_gathering(function, groups) if groups else function,
+            **declared,
         )
         if broken := list(_broken_rules(made)):
             raise TypeError(f"{made.name}: {'; '.join(broken)}")
@@ -143,14 +130,10 @@ def input_schema(of: Tool) -> Schema:
     return found | {"additionalProperties": False}
 
 
-def output_schema(of: Tool) -> Schema:
+def output_schema(made: Tool) -> Schema:
     """The schema of the structured result."""
-    brief = of.declared.get("brief", ())
-    members = [
-        replace(member, shape=_closed(member.shape)) if member.name in brief else member
-        for member in of.result.fields
-    ]
-    return schema(replace(of.result, fields=tuple(members)))
+    members = {name: _closed(of) if name in made.brief else of for name, of in made.result.fields.items()}
+    return schema(replace(made.result, fields=members))
 
 
 def hints(of: Tool) -> Schema:
@@ -160,7 +143,7 @@ def hints(of: Tool) -> Schema:
     return {
         "readOnlyHint": False,
         "destructiveHint": of.effect is not Effect.WRITE,
-        "idempotentHint": of.declared.get("idempotent", False),
+        "idempotentHint": of.idempotent,
         "openWorldHint": False,
     }
 
@@ -178,7 +161,7 @@ def list_entry(of: Tool) -> Schema:
 
 
 def _closed(shape: Shape) -> Shape:
-    return replace(shape, fields=(), item=_closed(shape.item) if shape.item else None)
+    return replace(shape, fields={}, item=_closed(shape.item) if shape.item else None)
 
 
 def _property(parameter: Parameter) -> Schema:
@@ -239,8 +222,7 @@ def _marks(hint: object) -> Iterator[object]:
 
 def _broken_rules(made: Tool) -> Iterator[str]:
     names = {parameter.name for parameter in made.parameters}
-    members = {member.name for member in made.result.fields}
-    timed = {"as_of", "known_at"} <= names or "timeless" in made.declared
+    timed = {"as_of", "known_at"} <= names or bool(made.timeless)
     rules = {
         "a name is 3 to 48 of a-z, 0-9 and _": _NAME.fullmatch(made.name),
         "the docstring is the description and may not be empty": made.description,
@@ -250,7 +232,7 @@ def _broken_rules(made: Tool) -> Iterator[str]:
         "every parameter has a description": all(parameter.description for parameter in made.parameters),
         "a compatibility parameter has a default": not any(p.required and p.compat for p in made.parameters),
         "no argument is a dataclass": not any(map(_has_fields, made.parameters)),
-        "what is brief is a member of the result": {*made.declared.get("brief", ())} <= members,
+        "what is brief is a member of the result": {*made.brief} <= made.result.fields.keys(),
         "the result is an object": made.result.kind is Kind.OBJECT and not made.result.optional,
     }
     return (rule for rule, kept in rules.items() if not kept)

@@ -19,7 +19,8 @@ _PREPARED = {
 }
 # Each Greek or Cyrillic letter to the Latin one it looks like in lower case, else in upper case. Not mu and
 # omega, whose folding would make milli out of micro and watt out of ohm.
-_LOOK_ALIKES = str.maketrans("авсԁенһіјкӏморԛѕтуѵԝхαβεζηικνορτυχ", "abcdehhijklmopqstyvwxabezhikvoptux")
+LOOK_ALIKES = str.maketrans("авсԁенһіјкӏморԛѕтуѵԝхαβεζηικνορτυχ", "abcdehhijklmopqstyvwxabezhikvoptux")
+"""Cyrillic and Greek small letters to the Latin ones they look like."""
 
 
 def normal_form(text: str) -> str:
@@ -32,7 +33,7 @@ def normal_form(text: str) -> str:
     if text.isascii():  # of what follows only case, white space and the full stop are left
         return _without_full_stop(" ".join(text.lower().split()))
     prepared = unicodedata.normalize("NFD", text.translate(_PREPARED))
-    folded = unicodedata.normalize("NFD", prepared.casefold()).translate(_LOOK_ALIKES)
+    folded = unicodedata.normalize("NFD", prepared.casefold()).translate(LOOK_ALIKES)
     return _without_full_stop(" ".join(unicodedata.normalize("NFC", folded).split()))
 
 

@@ -15,7 +15,7 @@ from m3_memory.errors import M3Error, StoreDamaged, StoreFull, StoreReadOnly, St
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from m3_memory.storage.database import Database
+    from m3_memory.storage.database import Store
 
 MANUAL, SCHEDULED = "m3", "m3-scheduled"
 _NAMED = re.compile(
@@ -44,7 +44,7 @@ def backups_in(folder: Path) -> list[Backup]:
     return sorted(found, key=lambda backup: (backup.made_at, backup.number), reverse=True)
 
 
-def back_up(database: Database, folder: Path, name: str = MANUAL) -> Path:
+def back_up(database: Store, folder: Path, name: str = MANUAL) -> Path:
     """Copies the store into the folder, made if need be, while others read and write; returns the new file.
 
     The copy is readable by its user alone and opens like any store. Raises Refused for PostgreSQL, whose own

@@ -121,6 +121,17 @@ class Store(Protocol):
         """
         ...
 
+    def erasing(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
+        """Opens a write transaction that may also delete what was said: for an erasure, and nothing else.
+
+        Raises what `write` does, and Refused for who may not.
+        """
+        ...
+
+    def scrub(self) -> bool:
+        """Takes what was deleted out of the store's files; False if it must wait for other processes."""
+        ...
+
 
 class Database(Store, Protocol):
     """A store as who opened it sees it."""

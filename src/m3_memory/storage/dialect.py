@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from m3_memory.kernel.ranking import TermStatistics
 from m3_memory.storage.sql import any_of, sql
@@ -16,10 +17,23 @@ if TYPE_CHECKING:
     from m3_memory.errors import M3Error
     from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.predicates import View
-    from m3_memory.storage.sql import Value
+    from m3_memory.storage.sql import Sql, Value
 
 COUNTED_DOCUMENTS = 20_000
 """Up to so many documents a term is counted; one of more is taken to be in a tenth of all at the least."""
+
+Found: TypeAlias = "list[tuple[int, float]]"
+"""(item, cosine), best first, equals by item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What to look near: vectors of one space. So many items near each, of this cosine or more."""
+
+    space: int
+    vectors: Sequence[bytes]
+    limit: int
+    floor: float = -2.0
 
 
 class Dialect(Protocol):
@@ -38,10 +52,8 @@ class Dialect(Protocol):
         """
         ...
 
-    def vector_candidates(
-        self, reader: Reader, view: View, space: int, query: bytes, limit: int
-    ) -> list[tuple[int, float]]:
-        """Visible items nearest to the query vector, each by its best window: (item, cosine), best first."""
+    def vector_candidates(self, reader: Reader, view: View, near: Near) -> list[Found]:
+        """For each vector the visible items nearest to it, each by its best window: exact."""
         ...
 
     def vector_value(self, vector: bytes) -> Value:
@@ -82,22 +94,22 @@ class Dialect(Protocol):
         ...
 
 
-def statistics(reader: Reader, audiences: Sequence[int], holding: Mapping[str, int]) -> TermStatistics:
-    """What is known of terms in these audiences; `holding` says how many of their documents hold each."""
+def statistics(
+    reader: Reader, audiences: Sequence[int], terms: Sequence[str], holding: Sql
+) -> TermStatistics:
+    """What is known of terms in these audiences; `holding` asks how many documents hold each (asked.key)."""
+    counted = (number(row[0]) for row in reader.rows(holding + sql("ORDER BY asked.key")))
     kept = reader.rows(
         sql("SELECT documents, tokens FROM search_totals WHERE") + any_of("audience", audiences)
     )
-    documents = sum(number(row[0]) for row in kept)
-    tokens = sum(number(row[1]) for row in kept)
+    documents, tokens = sum(number(row[0]) for row in kept), sum(number(row[1]) for row in kept)
     common = documents // 10
     counts = {
-        term: max(count, common) if count >= COUNTED_DOCUMENTS else count for term, count in holding.items()
+        term: max(count, common) if count >= COUNTED_DOCUMENTS else count
+        for term, count in zip(terms, counted, strict=False)
+        if count
     }
-    return TermStatistics(
-        documents,
-        tokens / documents if documents else 0.0,
-        {term: count for term, count in counts.items() if count},
-    )
+    return TermStatistics(documents, tokens / documents if documents else 0.0, counts)
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from m3_memory.kernel.fingerprint import nearest_digest
@@ -74,6 +75,27 @@ def having_vectors(reader: Reader, items: Sequence[int]) -> set[int]:
     """Those of the items that have a vector of any window, in any space."""
     found = reader.rows(sql("SELECT DISTINCT item FROM memory_embeddings WHERE") + any_of("item", items))
     return {number(row[0]) for row in found}
+
+
+def first_vectors(reader: Reader, space: int, items: Sequence[int]) -> dict[int, bytes]:
+    """The vectors of the first windows of those of the items that have one, as little-endian float16."""
+    where = sql("WHERE window_number = 0 AND space = ? AND", space) + any_of("item", items)
+    found = reader.rows(sql("SELECT item, vector FROM memory_embeddings") + where)
+    return {number(item): _as_bytes(vector) for item, vector in found}
+
+
+def _as_bytes(vector: object) -> bytes:
+    """PostgreSQL shows a vector as the text of its numbers."""
+    if isinstance(vector, bytes):
+        return vector
+    numbers = text(vector).strip("[]").split(",")
+    return struct.pack(f"<{len(numbers)}e", *map(float, numbers))
+
+
+def newest_space(reader: Reader) -> int | None:
+    """The space that vectors came to last; None before the first."""
+    row = reader.row(sql("SELECT max(space) FROM embedding_spaces WHERE state = 'active'"))
+    return None if row is None or row[0] is None else number(row[0])
 
 
 def window_count(reader: Reader, item: int, space: int) -> int:

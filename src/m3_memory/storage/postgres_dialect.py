@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -13,7 +13,7 @@ from m3_memory.kernel.analyser import audience_token
 from m3_memory.storage.dialect import COUNTED_DOCUMENTS, listed, statistics
 from m3_memory.storage.predicates import View, audience_numbers, visible
 from m3_memory.storage.schema_objects import TABLE_MISSING, missing
-from m3_memory.storage.sql import join, sql
+from m3_memory.storage.sql import any_of, join, sql
 from m3_memory.storage.transaction import number, real
 
 if TYPE_CHECKING:
@@ -23,8 +23,15 @@ if TYPE_CHECKING:
     from m3_memory.errors import M3Error
     from m3_memory.kernel.ranking import TermStatistics
     from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.dialect import Found, Near
 
-_BUSY = (errors.StoreBusy, "another writer holds the store", "try again; nothing was stored")
+_ONE_BY_ONE = 4
+"""Up to so many vectors the server compares each with all rows; to send the rows costs more."""
+_SENT_HEADER_BYTES = 4
+"""The dimension and a reserved number, ahead of a vector's numbers as the server sends them."""
+
+_AGAIN = "try again; nothing was stored"
+_BUSY = (errors.StoreBusy, "another writer holds the store", _AGAIN)
 _GONE = (
     errors.StoreUnreachable,
     "the PostgreSQL server can't be reached or ended the connection",
@@ -35,6 +42,13 @@ _DAMAGED = (
     "the PostgreSQL server reports damaged data or a failing disk",
     "look into the server's log, then run m3 doctor",
 )
+_LOST_TABLE = (
+    errors.StoreDamaged,
+    "a table of the store is missing",
+    "m3 doctor names it; put a backup in place",
+)
+_CROWDED = (errors.StoreBusy, "the PostgreSQL server has no free connection", "try again, or raise its limit")
+_STOPPED = (errors.DeadlinePassed, "the PostgreSQL server stopped a statement", "try again with more time")
 _SETUP = (
     errors.StoreUnreachable,
     "the store can't be prepared in this PostgreSQL database",
@@ -45,13 +59,9 @@ _ERRORS: dict[str, tuple[type[M3Error], str, str]] = {
     "55P03": _BUSY,  # lock_not_available
     "40P01": _BUSY,  # deadlock_detected
     "40001": _BUSY,  # serialization_failure
-    "53300": (
-        errors.StoreBusy,
-        "the PostgreSQL server has no free connection",
-        "try again, or raise its limit",
-    ),
-    "53200": (errors.StoreBusy, "the PostgreSQL server is out of memory", "try again; nothing was stored"),
-    "57014": (errors.DeadlinePassed, "the PostgreSQL server stopped a statement", "try again with more time"),
+    "53300": _CROWDED,
+    "53200": (errors.StoreBusy, "the PostgreSQL server is out of memory", _AGAIN),
+    "57014": _STOPPED,
     "53100": (
         errors.StoreFull,
         "the disk of the PostgreSQL server is full",
@@ -65,11 +75,7 @@ _ERRORS: dict[str, tuple[type[M3Error], str, str]] = {
     "58030": _DAMAGED,  # io_error
     "XX001": _DAMAGED,  # data_corrupted
     "XX002": _DAMAGED,  # index_corrupted
-    "42P01": (
-        errors.StoreDamaged,
-        "a table of the store is missing",
-        "m3 doctor names it; put a backup in place",
-    ),
+    "42P01": _LOST_TABLE,
     "3F000": _SETUP,  # no schema of the search path exists
 }
 
@@ -101,22 +107,27 @@ class PostgresDialect:
         )
         return [number(row[0]) for row in found]
 
-    def vector_candidates(
-        self, reader: Reader, view: View, space: int, query: bytes, limit: int
-    ) -> list[tuple[int, float]]:
-        found = reader.rows(
+    def vector_candidates(self, reader: Reader, view: View, near: Near) -> list[Found]:
+        if len(near.vectors) > _ONE_BY_ONE:
+            return _compared_here(reader, view, near)
+        asked = (
             sql("WITH shown AS MATERIALIZED (SELECT visible.item FROM")
             + visible(view)
             + sql(
-                ") SELECT shown.item, max(1 - (embedding.vector <=> ?::halfvec)) AS cosine FROM shown"
-                " JOIN memory_embeddings AS embedding ON embedding.item = shown.item AND embedding.space = ?"
-                " GROUP BY shown.item ORDER BY cosine DESC, shown.item LIMIT ?",
-                self.vector_value(query),
-                space,
-                limit,
+                ") SELECT item, cosine FROM (SELECT shown.item, max(1 - (embedding.vector <=> ?::halfvec))"
+                " AS cosine FROM shown JOIN memory_embeddings AS embedding ON embedding.item = shown.item"
+                " AND embedding.space = ? GROUP BY shown.item) AS near WHERE cosine >= ?"
+                " ORDER BY cosine DESC, item LIMIT ?",
+                self.vector_value(vector),
+                near.space,
+                near.floor,
+                near.limit,
             )
+            for vector in near.vectors
         )
-        return [(number(item), real(cosine)) for item, cosine in found]
+        return [
+            [(number(item), real(cosine)) for item, cosine in reader.rows(statement)] for statement in asked
+        ]
 
     def vector_value(self, vector: bytes) -> str:
         numbers = struct.unpack(f"<{len(vector) // 2}e", vector)
@@ -124,18 +135,9 @@ class PostgresDialect:
 
     def term_statistics(self, reader: Reader, view: View, terms: Sequence[str]) -> TermStatistics:
         held = audience_numbers(reader, view)
-        counted = reader.rows(
-            sql(
-                "SELECT (SELECT count(*) FROM (SELECT 1 FROM search_documents"
-                " WHERE terms @@ asked.query::tsquery LIMIT ?) AS counted)"
-                " FROM json_array_elements_text(?::json) WITH ORDINALITY AS asked (query, place)"
-                " ORDER BY place",
-                COUNTED_DOCUMENTS,
-                listed([f"({_tokens(held)}) & {_lexeme(term)}" for term in terms] if held else []),
-            )
-        )
-        holding = {term: number(row[0]) for term, row in zip(terms, counted, strict=False)}
-        return statistics(reader, held, holding)
+        asked = listed([f"({_tokens(held)}) & {_lexeme(term)}" for term in terms] if held else [])
+        given = sql("FROM json_array_elements_text(?::json) WITH ORDINALITY AS asked (query, key)", asked)
+        return statistics(reader, held, terms, _HOLDING + given)
 
     def classify(self, error: Exception) -> M3Error | None:
         if not isinstance(error, psycopg.Error):
@@ -196,6 +198,11 @@ _MISFITS = sql(
     " WHERE vector_dims(e.vector) <> s.dimension"
 )
 
+_HOLDING = sql(
+    "SELECT (SELECT count(*) FROM (SELECT 1 FROM search_documents WHERE terms @@ asked.query::tsquery"
+    " LIMIT ?) AS counted)",
+    COUNTED_DOCUMENTS,
+)
 _RANKED = sql(
     # A word counts more the fewer of the rows found hold it; sums are rounded so that their order of
     # addition decides nothing.
@@ -205,6 +212,28 @@ _RANKED = sql(
     " JOIN weights ON weights.place = flag.place WHERE holds GROUP BY found.item"
     " ORDER BY round(sum(weights.weight)::numeric, 9) DESC, found.item DESC"
 )
+
+
+def _compared_here(reader: Reader, view: View, near: Near) -> list[Found]:
+    """Every visible vector is sent once and compared with all the queries: one is compared by the server."""
+    from m3_memory.storage.vectors import search
+
+    dimension = reader.row(sql("SELECT dimension FROM embedding_spaces WHERE space = ?", near.space))
+    if dimension is None:
+        return [[] for _ in near.vectors]
+
+    def windows(items: Sequence[int]) -> search.Windows:
+        given = sql(
+            "SELECT item, halfvec_send(vector) FROM memory_embeddings WHERE space = ? AND", near.space
+        )
+        found = reader.rows(given + any_of("item", items))
+        sent = [cast("bytes", vector)[_SENT_HEADER_BYTES:] for _, vector in found]
+        return [number(item) for item, _ in found], search.unit_vectors(sent, width, ">f2")
+
+    width = number(dimension[0])
+    shown = reader.rows(sql("SELECT DISTINCT visible.item FROM") + visible(view))
+    asked = search.question(near, width)
+    return search.over_rows(asked, [number(row[0]) for row in shown], windows)
 
 
 def _place(url: str) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from m3_memory.kernel.caller import Scope
+from m3_memory.kernel.caller import EVERY_PROJECT, NO_PLACE, Grant, Scope, names_of
 from m3_memory.kernel.clock import FOREVER
+from m3_memory.kernel.narrowing import ensure_granted
 from m3_memory.storage.sql import Sql, any_of, join, sql
-from m3_memory.storage.transaction import number
+from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,10 +29,12 @@ REJECTED = "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a read narrows itself to. Every field narrows; none widens what the caller holds.
+    """What a read narrows itself to. Every field narrows but `project`.
 
     `as_of` and `known_at` are store-form times; empty means the present of that clock. Tuples are
-    alternatives; an empty tuple or text asks for no narrowing.
+    alternatives; an empty tuple or text asks for no narrowing. `project` names the place looked into instead
+    of the caller's own, by any of its names: `-` is no project, `*` all of them. Another place than the
+    caller's own needs the grant to widen.
     """
 
     as_of: str = ""
@@ -45,6 +48,7 @@ class Filter:
     conversation_id: str = ""
     valid_since: str = ""
     valid_until: str = ""
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,40 @@ class View:
 
 
 def view_of(reader: Reader, caller: Caller, narrowing: Filter) -> View:
-    """What this caller asks for at the reader's moment."""
-    return View(caller, narrowing, reader.now)
+    """What this caller asks for at the reader's moment.
+
+    The one place where a read is widened. Raises NeedsGrant for a project that is not the caller's own.
+    """
+    return View(_looking(reader, caller, narrowing.project), narrowing, reader.now)
+
+
+def _looking(reader: Reader, caller: Caller, project: str) -> Caller:
+    """The caller, reading the project of that name in place of its own."""
+    name = "" if project == NO_PLACE else project
+    if not project or name in (caller.project, *caller.project_aliases):
+        return caller
+    ensure_granted(caller, Grant.WIDEN)
+    if project == EVERY_PROJECT:
+        everywhere = map(caller.project_of, circle_audiences(reader, caller))
+        return caller.looking_into((caller.project, *caller.project_aliases, *everywhere))
+    return caller.looking_into(names_of(name, mains_of_aliases(reader)))
+
+
+def circle_audiences(reader: Reader, caller: Caller) -> list[str]:
+    """The audience of every project, and of none, that the caller's circle has written to, by name."""
+    begins = caller.circle_prefix
+    ends = f"{begins[:-1]}{chr(ord(begins[-1]) + 1)}"
+    found = reader.rows(
+        sql("SELECT name FROM audiences WHERE name >= ? AND name < ? ORDER BY name", begins, ends)
+    )
+    return [text(row[0]) for row in found]
+
+
+def mains_of_aliases(reader: Reader) -> dict[str, str]:
+    """The main name of every alias of the reader's user."""
+    of_user = sql("owner IN (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
+    found = reader.rows(sql("SELECT name, main_name FROM projects WHERE") + of_user)
+    return {text(row[0]): text(row[1]) for row in found}
 
 
 def clauses(view: View) -> dict[str, Sql]:

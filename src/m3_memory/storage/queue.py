@@ -111,10 +111,7 @@ def claim(
     it has been tried MAX_ATTEMPTS times.
     """
     with database.read(_QUEUE) as reader:
-        if (
-            reader.row(sql("SELECT 1 FROM jobs WHERE") + _claimable(kinds, reader.now) + sql("LIMIT 1"))
-            is None
-        ):
+        if not reader.rows(sql("SELECT 1 FROM jobs WHERE") + _claimable(kinds, reader.now) + sql("LIMIT 1")):
             return None
     with database.write(_QUEUE) as writer:
         _take_back(writer)
@@ -136,8 +133,7 @@ def heartbeat(database: Database, claimed: Claim, lease_seconds: float = LEASE_S
     """Prolongs the lease; false if the job is no longer this claim's."""
     with database.write(_QUEUE) as writer:
         until = plus(writer.store_time, lease_seconds)
-        held = writer.execute(sql("UPDATE jobs SET lease_until = ? WHERE", until) + _held(claimed))
-    return held == 1
+        return _changed(writer, claimed, sql("lease_until = ?", until))
 
 
 def finish(writer: Writer, claimed: Claim) -> bool:
@@ -153,16 +149,12 @@ def fail(database: Database, claimed: Claim, error: str) -> bool:
     last = claimed.attempt >= MAX_ATTEMPTS
     with database.write(_QUEUE) as writer:
         delay = BACKOFF_SECONDS[min(claimed.attempt, len(BACKOFF_SECONDS)) - 1]
-        held = writer.execute(
-            sql(
-                "UPDATE jobs SET state = ?, run_at = ?, lease_until = '', worker = '', last_error = ? WHERE",
-                "dead" if last else "waiting",
-                plus(writer.store_time, delay),
-                error[:_LONGEST_ERROR],
-            )
-            + _held(claimed)
+        again = sql("state = ?, run_at = ?", "dead" if last else "waiting", plus(writer.store_time, delay))
+        return _changed(
+            writer,
+            claimed,
+            again + sql(", lease_until = '', worker = '', last_error = ?", error[:_LONGEST_ERROR]),
         )
-    return held == 1
 
 
 def put_back(database: Database, claimed: Claim) -> bool:
@@ -170,14 +162,8 @@ def put_back(database: Database, claimed: Claim) -> bool:
     claim's any more.
     """
     with database.write(_QUEUE) as writer:
-        held = writer.execute(
-            sql(
-                "UPDATE jobs SET state = 'waiting', attempts = attempts - 1, lease_until = '', worker = ''"
-                " WHERE"
-            )
-            + _held(claimed)
-        )
-    return held == 1
+        as_before = sql("state = 'waiting', attempts = attempts - 1, lease_until = '', worker = ''")
+        return _changed(writer, claimed, as_before)
 
 
 def is_queued(reader: Reader, key: str) -> bool:
@@ -248,6 +234,10 @@ def _take_back(writer: Writer) -> None:
             writer.store_time,
         )
     )
+
+
+def _changed(writer: Writer, claimed: Claim, to: Sql) -> bool:
+    return writer.execute(sql("UPDATE jobs SET") + to + sql("WHERE") + _held(claimed)) == 1
 
 
 def _held(claimed: Claim) -> Sql:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from m3_memory.kernel.analyser import analyse, audience_token
 from m3_memory.storage.inserts import insert_rows
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from m3_memory.storage.database import Database, Reader, Writer
-    from m3_memory.storage.sql import Row, Value
+    from m3_memory.storage.sql import Value
 
 CHUNK = 200
 """So many versions are held in memory, and written in one transaction."""
+
+Document: TypeAlias = tuple[int, str, int]
+"""An item, its tokens, and how many of them are words."""
 
 _NOBODY = ""
 """The owner of transactions about rows that no user has."""
@@ -32,16 +35,6 @@ class Progress:
     item: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """What the index is to hold of one version."""
-
-    item: int
-    user_id: str
-    tokens: str
-    token_count: int
-
-
 def reindex(database: Database, after: int = 0) -> Iterator[Progress]:
     """Derives the words of every version with an item above `after` anew, then the totals of all.
 
@@ -53,14 +46,15 @@ def reindex(database: Database, after: int = 0) -> Iterator[Progress]:
         total, last = _versions_after(reader, after)
     done = 0
     while documents := _next(database, after, last):
-        for user_id in dict.fromkeys(document.user_id for document in documents):
-            _replace(database, user_id, [each for each in documents if each.user_id == user_id])
-        done, after = done + len(documents), documents[-1].item
+        for user_id in dict.fromkeys(user_id for user_id, _ in documents):
+            _replace(database, user_id, [each for owner, each in documents if owner == user_id])
+        done, after = done + len(documents), documents[-1][1][0]
         yield Progress(done, total, after)
     _count_anew(database)
 
 
-def _next(database: Database, after: int, last: int) -> list[_Document]:
+def _next(database: Database, after: int, last: int) -> list[tuple[str, Document]]:
+    """Each with its user."""
     with database.read(_NOBODY) as reader:
         rows = reader.rows(
             sql(
@@ -72,24 +66,18 @@ def _next(database: Database, after: int, last: int) -> list[_Document]:
                 CHUNK,
             )
         )
-    return [_document(row) for row in rows]
+    return [(text(user_id), document(item, *said)) for item, user_id, *said in rows]
 
 
-def _document(row: Row) -> _Document:
-    item, user_id, *said = row
-    _, tokens, token_count = document(item, *said)
-    return _Document(number(item), text(user_id), tokens, token_count)
-
-
-def document(item: Value, title: Value, content: Value, audience: Value) -> tuple[int, str, int]:
+def document(item: Value, title: Value, content: Value, audience: Value) -> Document:
     """What the word index holds of a version: its item, its tokens, and how many words they are."""
     words = analyse(f"{title}\n{content}" if title else text(content))
     return number(item), " ".join((audience_token(number(audience)), *words)), len(words)
 
 
-def _replace(database: Database, user_id: str, documents: Sequence[_Document]) -> None:
+def _replace(database: Database, user_id: str, documents: Sequence[Document]) -> None:
     """In one transaction of their owner, so that none is brought back that is erased meanwhile."""
-    items = [document.item for document in documents]
+    items = [item for item, _, _ in documents]
     with database.write(user_id) as writer:
         there = {
             number(row[0])
@@ -99,7 +87,7 @@ def _replace(database: Database, user_id: str, documents: Sequence[_Document]) -
         insert_rows(
             writer,
             sql("INSERT INTO search_documents (item, tokens, token_count)"),
-            [(each.item, each.tokens, each.token_count) for each in documents if each.item in there],
+            [each for each in documents if each[0] in there],
         )
 
 

@@ -141,19 +141,11 @@ def _made(database: Database, schedule: Schedule) -> Path:
     with database.read("") as reader:
         origin = reader.origin
     for old in others[max(0, schedule.keep - 1) :]:
-        if _origin_of(old) in (origin, ""):
+        mark = _mark_of(old)
+        if mark is None or mark[0] == origin:
             with suppress(OSError):
                 old.unlink()
     return made
-
-
-def _origin_of(copy: Path) -> str:
-    """Which store a copy is of; empty for one that can't be read."""
-    try:
-        with closing(open_database(copy, SystemClock(), as_it_is=True)) as opened, opened.read("") as reader:
-            return reader.origin
-    except M3Error:
-        return ""
 
 
 def _ensure_room(schedule: Schedule) -> None:
@@ -176,13 +168,16 @@ def _made_at(reader: Reader) -> str:
 def _has_changed(reader: Reader, last: Backup | None) -> bool:
     """Whether the store holds what the last copy does not; one that can't be read counts as none."""
     now = _mark(reader)
-    if last is None:
-        return now[-1] is not None
+    return now[-1] is not None if last is None else _mark_of(last.path) != now
+
+
+def _mark_of(copy: Path) -> Row | None:
+    """The mark of a copy; None for one that can't be read."""
     try:
-        with closing(open_database(last.path, SystemClock(), as_it_is=True)) as copy, copy.read("") as other:
-            return _mark(other) != now
+        with closing(open_database(copy, SystemClock(), as_it_is=True)) as opened, opened.read("") as reader:
+            return _mark(reader)
     except M3Error:
-        return True
+        return None
 
 
 def _mark(reader: Reader) -> Row:

@@ -20,7 +20,8 @@ from m3_memory.storage.journal import keep_off_shared_memory, use_journal
 from m3_memory.storage.locks import file_lock
 from m3_memory.storage.pool import Pool
 from m3_memory.storage.replaced import set_aside_stray_log
-from m3_memory.storage.sql import Row, Sql, sql
+from m3_memory.storage.sql import sql
+from m3_memory.storage.sqlite_connection import SqliteConnection
 from m3_memory.storage.sqlite_dialect import SqliteDialect
 from m3_memory.storage.transaction import (
     Transaction,
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.transaction import Connection
 
-_STEPS_UNWATCHED = 100_000
-"""Of SQLite's own, a few milliseconds of work, between two looks at the time a reader has left."""
-
 _DISK = Disk()
 _GUARDS = r"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%\_kept' ESCAPE '\'"
 _FALLS_BACK = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
@@ -51,45 +49,6 @@ _TYPES = {
     "BYTES": "BLOB",
     "TOKEN": "TEXT",
 }
-
-
-class SqliteConnection:
-    """One apsw connection; fulfils transaction.Connection, migrate.Migrating and pool.Pooled."""
-
-    def __init__(self, connection: apsw.Connection, path: Path, obstacle: apsw.Error | None = None) -> None:
-        self.raw = connection
-        self.obstacle = obstacle
-        self._path = path
-        self._file = _identity(path)
-
-    @property
-    def reusable(self) -> bool:
-        return self.obstacle is None and self._file == _identity(self._path)
-
-    def rows(self, statement: Sql) -> list[Row]:
-        return list(self.raw.execute(statement.text, statement.values))
-
-    def execute(self, statement: Sql) -> int:
-        self.raw.execute(statement.text, statement.values)
-        return self.raw.changes()
-
-    def put(self, statement: Sql) -> None:
-        self.raw.execute(statement.text, statement.values)
-
-    def stop_when(self, over: Callable[[], bool] | None) -> None:
-        """From now on whatever runs is interrupted once that is true; None lets it run."""
-        self.raw.set_progress_handler(over, _STEPS_UNWATCHED)
-
-    def run_script(self, script: str) -> None:
-        self.raw.execute(script)
-
-    def has_table(self, name: str) -> bool:
-        return bool(self.rows(sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)))
-
-    def close(self) -> None:
-        """Closes; what could not be tidied up, on a failing disk, is left to the next opening."""
-        with suppress(apsw.Error):
-            self.raw.close()
 
 
 def sqlite_schema() -> migrate.Schema:
@@ -153,6 +112,26 @@ class SqliteDatabase:
         self.heads.note(transaction)
 
     @contextmanager
+    def erasing(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> Generator[Writer]:
+        with self.write(user_id, timeout_seconds) as writer:
+            writer.execute(sql("INSERT INTO guard_lifted (reason) VALUES ('erasure')"))
+            yield writer
+            writer.execute(sql("DELETE FROM guard_lifted"))
+
+    def scrub(self) -> bool:
+        """Empties the log, writes the file anew without what was deleted, and drops the vector files."""
+        try:
+            with _held(self._writing, BUSY_SECONDS), self._pool.connection() as connection:
+                # A word index that keeps no texts only marks what was deleted; merged whole, it drops it.
+                connection.raw.execute("INSERT INTO search_index (search_index) VALUES ('optimize')")
+                connection.raw.execute("VACUUM")
+                _checkpointed(connection.raw)
+        except (apsw.BusyError, apsw.LockedError):
+            return False
+        self._drop_vectors()
+        return True
+
+    @contextmanager
     def exclusive(self, name: str) -> Generator[bool]:
         path = self.path.with_name(f"{self.path.name}.{name}.lock")
         with ExitStack() as held:
@@ -174,9 +153,7 @@ class SqliteDatabase:
                 guards = connection.raw.execute(_GUARDS).fetchall()
                 for name, _ in guards:
                     connection.raw.execute(f"DROP TRIGGER {name}")
-                for cached in self.path.parent.glob(f"{self.path.name}.vectors-*"):
-                    with suppress(OSError):  # a file of another past is noticed and built anew
-                        cached.unlink()
+                self._drop_vectors()
                 yield connection
                 for _, written in guards:
                     connection.raw.execute(str(written))
@@ -201,6 +178,11 @@ class SqliteDatabase:
                 _copied(connection.raw, unfinished)
             if path.exists():
                 raise FileExistsError(f"{path} exists already")
+
+    def _drop_vectors(self) -> None:
+        for cached in self.path.parent.glob(f"{self.path.name}.vectors-*"):
+            with suppress(OSError):  # a file of another past is noticed and built anew
+                cached.unlink()
 
     def _transact(self, connection: SqliteConnection, user_id: str) -> Generator[Writer, None, Transaction]:
         try:
@@ -319,15 +301,6 @@ class SqliteDatabase:
             raise known from error
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file stands at this path: another one after a restore."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def _configure(connection: apsw.Connection, *, durable: bool) -> None:
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
     connection.execute("PRAGMA secure_delete = ON")
@@ -354,6 +327,13 @@ def _begin_writing(connection: SqliteConnection, timeout_seconds: float) -> None
     connection.raw.set_busy_timeout(int(timeout_seconds * 1000))
     connection.raw.execute("BEGIN IMMEDIATE")
     connection.raw.set_busy_timeout(int(BUSY_SECONDS * 1000))
+
+
+def _checkpointed(connection: apsw.Connection) -> None:
+    """Moves the whole log into the file and empties it. Raises apsw.BusyError while others read from it."""
+    ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if busy:
+        raise apsw.BusyError("the log is in use")
 
 
 def _copied(source: apsw.Connection, path: Path) -> None:

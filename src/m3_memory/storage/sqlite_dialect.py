@@ -22,78 +22,53 @@ if TYPE_CHECKING:
     from m3_memory.errors import M3Error
     from m3_memory.kernel.ranking import TermStatistics
     from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.dialect import Found, Near
     from m3_memory.storage.filesystem import FileSystem
     from m3_memory.storage.sqlite import SqliteDatabase
     from m3_memory.storage.vectors import VectorCache
 
-_ERRORS: tuple[tuple[type[apsw.Error], type[M3Error], str, str], ...] = (
-    (
-        apsw.BusyError,
-        errors.StoreBusy,
-        "another writer holds the store",
-        "try again; nothing was stored",
-    ),
-    (
-        apsw.ProtocolError,
-        errors.StoreBusy,
-        "the store's lock did not come free",
-        "try again; nothing was stored",
-    ),
-    (
-        apsw.FullError,
+_AGAIN = "try again; nothing was stored"
+_ERRORS: dict[type[apsw.Error], tuple[type[M3Error], str, str]] = {
+    apsw.BusyError: (errors.StoreBusy, "another writer holds the store", _AGAIN),
+    apsw.ProtocolError: (errors.StoreBusy, "the store's lock did not come free", _AGAIN),
+    apsw.FullError: (
         errors.StoreFull,
         "the disk that holds the store is full",
         "free some space and try again; nothing was stored and reading goes on",
     ),
-    (
-        apsw.ReadOnlyError,
+    apsw.ReadOnlyError: (
         errors.StoreReadOnly,
         "the store can't be written here",
         "make the file and its folder writable for this user; reading goes on",
     ),
-    (
-        apsw.CantOpenError,
+    apsw.CantOpenError: (
         errors.StoreUnreachable,
         "the store's file can't be opened",
         "check that the folder named by M3_HOME exists and this user may read and write it",
     ),
-    (
-        apsw.PermissionsError,
+    apsw.PermissionsError: (
         errors.StoreUnreachable,
         "this user may not open the store's file",
         "check the permissions of the folder named by M3_HOME",
     ),
-    (
-        apsw.InterruptError,
+    apsw.InterruptError: (
         errors.DeadlinePassed,
         "the call was cancelled or its time ran out while the store was read",
         "narrow what is asked, or give the call more time",
     ),
-    (
-        apsw.IOError,
+    apsw.IOError: (
         errors.StoreDamaged,
         "the disk failed while the store was used",
         "nothing was stored; check the disk, then run m3 doctor",
     ),
-    (
-        apsw.CorruptError,
-        errors.StoreDamaged,
-        "the store's file is damaged",
-        PUT_BACK,
-    ),
-    (
-        apsw.NotADBError,
+    apsw.CorruptError: (errors.StoreDamaged, "the store's file is damaged", PUT_BACK),
+    apsw.NotADBError: (
         errors.StoreDamaged,
         "the file is no SQLite database",
         f"check M3_HOME, or {PUT_BACK}",
     ),
-)
-
-_LOCK_FAILURES = (
-    apsw.SQLITE_IOERR_LOCK,
-    apsw.SQLITE_IOERR_RDLOCK,
-    apsw.SQLITE_IOERR_CHECKRESERVEDLOCK,
-)
+}
+_LOCK_FAILURES = (apsw.SQLITE_IOERR_LOCK, apsw.SQLITE_IOERR_RDLOCK, apsw.SQLITE_IOERR_CHECKRESERVEDLOCK)
 
 
 class SqliteDialect:
@@ -123,31 +98,20 @@ class SqliteDialect:
             )
         return [number(row[0]) for row in found]
 
-    def vector_candidates(
-        self, reader: Reader, view: View, space: int, query: bytes, limit: int
-    ) -> list[tuple[int, float]]:
+    def vector_candidates(self, reader: Reader, view: View, near: Near) -> list[Found]:
         if self._cache is None:
             from m3_memory.storage.vectors import VectorCache
 
             self._cache = VectorCache(self._path, private=self._file_system.is_shared)
-        return self._cache.nearest(reader, view, space, query, limit)
+        return self._cache.nearest(reader, view, near)
 
     def vector_value(self, vector: bytes) -> bytes:
         return vector
 
     def term_statistics(self, reader: Reader, view: View, terms: Sequence[str]) -> TermStatistics:
         held = audience_numbers(reader, view)
-        counted = reader.rows(
-            sql(
-                "SELECT (SELECT count(*) FROM (SELECT 1 FROM search_index"
-                " WHERE search_index MATCH asked.value LIMIT ?)) FROM json_each(?) AS asked"
-                " ORDER BY asked.key",
-                COUNTED_DOCUMENTS,
-                listed(_asked(reader, held, terms) if held else []),
-            )
-        )
-        holding = {term: number(row[0]) for term, row in zip(terms, counted, strict=False)}
-        return statistics(reader, held, holding)
+        asked = _asked(reader, held, terms) if held else []
+        return statistics(reader, held, terms, _HOLDING + sql("FROM json_each(?) AS asked", listed(asked)))
 
     def classify(self, error: Exception) -> M3Error | None:
         extended = getattr(error, "extendedresult", 0)
@@ -157,7 +121,7 @@ class SqliteDialect:
             return errors.UnsafeFolder(f"files can't be locked here ({self._path})", MOVE)
         if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
             return errors.StoreDamaged(f"a table of the store is missing ({self._path})", PUT_BACK)
-        for theirs, ours, message, hint in _ERRORS:
+        for theirs, (ours, message, hint) in _ERRORS.items():
             if isinstance(error, theirs):
                 return ours(f"{message} ({self._path})", hint)
         return None
@@ -213,6 +177,10 @@ _DAMAGES: tuple[tuple[str, LiteralString], ...] = (
     ),
 )
 
+_HOLDING = sql(
+    "SELECT (SELECT count(*) FROM (SELECT 1 FROM search_index WHERE search_index MATCH asked.value LIMIT ?))",
+    COUNTED_DOCUMENTS,
+)
 _RANKED = sql(
     "), weights AS (SELECT place, ln(1 + sum(count(*)) OVER () * 1.0 / count(*)) AS weight"
     " FROM found GROUP BY place)"

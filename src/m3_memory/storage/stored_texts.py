@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from m3_memory.kernel.analyser import analyse, audience_token
 from m3_memory.kernel.normal import content_hash, normal_hash
+from m3_memory.storage.reindex import document
 from m3_memory.storage.sql import sql
 from m3_memory.storage.transaction import number, text
 
@@ -68,10 +68,8 @@ def _holds(agrees: Callable[[_Stored], bool], stored: _Stored) -> bool:
 def _has_its_words(stored: _Stored) -> bool:
     if stored.tokens is None and stored.token_count is None:
         return True  # counted with the versions without their words
-    title, content = text(stored.title), text(stored.content)
-    words = analyse(f"{title}\n{content}" if title else content)
-    expected = " ".join((audience_token(number(stored.audience)), *words))
-    return (stored.tokens, stored.token_count) == (expected, len(words))
+    there = (stored.item, stored.tokens, stored.token_count)
+    return there == document(stored.item, text(stored.title), text(stored.content), stored.audience)
 
 
 _CHECKS: tuple[tuple[str, str, Callable[[_Stored], bool]], ...] = (

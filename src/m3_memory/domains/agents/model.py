@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from m3_memory.kernel.caller import SHARED_CIRCLE, names_of
+from m3_memory.kernel.clock import seconds_between
+from m3_memory.kernel.limits import JsonValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +17,13 @@ if TYPE_CHECKING:
 SHORTEST_PASSPHRASE = 12
 LONGEST_PASSPHRASE = 1_000
 SIGNED_IN_SECONDS = 15 * 60
+
+ACTIVE, IDLE, OFFLINE = STATES = ("active", "idle", "offline")
+ACTIVE_SECONDS = 15 * 60
+IDLE_SECONDS = 24 * 60 * 60
+"""For how long after it was last seen an agent counts as active, and as idle."""
+
+LEAST_TRUST = 0.5
 
 SET = "operator's passphrase was set"
 CHANGED = "operator's passphrase was changed"
@@ -95,10 +106,69 @@ class Naming:
     changed: bool
 
 
-def names_of(name: str, mains: Mapping[str, str]) -> tuple[str, ...]:
-    """Every name of the project that goes by this one, the main name first; `mains` are those of aliases."""
-    main = mains.get(name, name)
-    return (main, *sorted(alias for alias, of in mains.items() if of == main))
+class Enrolment(NamedTuple):
+    """What the operator said of an agent: its circle, its grants, and the weight of what it says."""
+
+    circle: str = SHARED_CIRCLE
+    grants: frozenset[str] = frozenset()
+    trust: float = 1.0
+
+    @property
+    def written_grants(self) -> str:
+        """The grants as they are stored."""
+        return " ".join(sorted(self.grants))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """One agent. `state` is active, idle or offline by when it was last seen, or as it said itself.
+
+    `role`, `capabilities` and `metadata` are labels it gave itself: they set nothing.
+    """
+
+    agent_id: str
+    state: str
+    circle: str
+    grants: list[str]
+    trust: float
+    first_seen_at: str
+    last_seen_at: str | None = None
+    role: str = ""
+    capabilities: list[str] = field(default_factory=list[str])
+    metadata: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    def headline(self) -> str:
+        return f"{self.agent_id}: {self.state}, circle {self.circle}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentList:
+    """Agents of the caller's user, by name."""
+
+    agents: list[AgentRecord]
+
+    def headline(self) -> str:
+        return f"{len(self.agents)} agents:"
+
+
+def state_at(now: str, seen: str, said: str) -> str:
+    """Whether an agent is there: as it said itself, else by how long ago it was seen."""
+    if said or not seen:
+        return said or OFFLINE
+    away_seconds = seconds_between(seen, now)
+    return ACTIVE if away_seconds < ACTIVE_SECONDS else IDLE if away_seconds < IDLE_SECONDS else OFFLINE
+
+
+def enrolled(caller: Caller, found: Enrolment | None) -> Caller:
+    """The caller in the circle and with the grants of its agent; trust counts in any case.
+
+    Who only claims to be that agent gets neither: no client chooses its circle by a name.
+    """
+    if found is None:
+        return caller
+    if caller.is_claimed:
+        return replace(caller, trust=found.trust)
+    return replace(caller, circle=found.circle, grants=caller.grants | found.grants, trust=found.trust)
 
 
 def placed(caller: Caller, mains: Mapping[str, str]) -> Caller:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from m3_memory.domains.agents.model import CHANGED, SET, Met, Verifier
+from m3_memory.domains.agents.model import (
+    CHANGED,
+    SET,
+    AgentRecord,
+    Enrolment,
+    Met,
+    Verifier,
+    state_at,
+)
 from m3_memory.storage.predicates import visible
 from m3_memory.storage.sql import Sql, any_of, sql
-from m3_memory.storage.transaction import number, text
+from m3_memory.storage.transaction import number, real, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.predicates import View
+    from m3_memory.storage.sql import Row, Value
 
 
 def verifier_of(reader: Reader) -> Verifier | None:
@@ -46,20 +56,84 @@ def put_verifier(writer: Writer, verifier: Verifier, event: int) -> None:
 
 def last_event(reader: Reader) -> tuple[str, str] | None:
     """(store time, reason) of the newest event of the user that set a passphrase."""
-    row = reader.row(
+    return next(iter(_grants(reader, any_of("reason", (SET, CHANGED)), 1)), None)
+
+
+def last_grants(reader: Reader, limit: int) -> list[tuple[str, str]]:
+    """(store time, reason) of the newest events of the user about the operator, circles and grants."""
+    return _grants(reader, sql("1 = 1"), limit)
+
+
+def _grants(reader: Reader, condition: Sql, limit: int) -> list[tuple[str, str]]:
+    rows = reader.rows(
         sql("SELECT store_time, reason FROM memory_history WHERE memory_id = '' AND kind = 'grant' AND")
-        + any_of("reason", (SET, CHANGED))
+        + condition
         + sql("AND")
         + _of_user(reader)
-        + sql("ORDER BY event DESC LIMIT 1")
+        + sql("ORDER BY event DESC LIMIT ?", limit)
     )
-    return (text(row[0]), text(row[1])) if row else None
+    return [(text(row[0]), text(row[1])) for row in rows]
 
 
-def mains_of_aliases(reader: Reader) -> dict[str, str]:
-    """The main name of every alias of the user."""
-    found = reader.rows(sql("SELECT name, main_name FROM projects WHERE") + _of_user(reader))
-    return {text(row[0]): text(row[1]) for row in found}
+def standing_of(reader: Reader, agent_id: str) -> tuple[dict[str, str], Enrolment | None]:
+    """The main name of every alias of the user, and what is known of the agent: one statement."""
+    found = reader.rows(
+        sql("SELECT name, main_name, '', 0.0 FROM projects WHERE")
+        + _of_user(reader)
+        + sql("UNION ALL SELECT '', circle, grants, trust FROM agents WHERE agent_id = ? AND", agent_id)
+        + _of_user(reader)
+    )
+    mains = {text(row[0]): text(row[1]) for row in found if row[0]}
+    return mains, next((_enrolment(*row[1:]) for row in found if not row[0]), None)
+
+
+def _enrolment(circle: Value, grants: Value, trust: Value) -> Enrolment:
+    return Enrolment(text(circle), frozenset(text(grants).split()), real(trust))
+
+
+_AGENT = sql(
+    "SELECT agent_id, state, circle, grants, trust, first_seen_at, last_seen_at, role, capabilities,"
+    " metadata FROM agents WHERE"
+)
+
+
+def agents(reader: Reader, agent_id: str = "") -> list[AgentRecord]:
+    """The user's agents by name, or the one of this name."""
+    named = sql("AND agent_id = ?", agent_id) if agent_id else sql("")
+    rows = reader.rows(_AGENT + _of_user(reader) + named + sql("ORDER BY agent_id"))
+    return [_agent(row, reader.now) for row in rows]
+
+
+def _agent(row: Row, now: str) -> AgentRecord:
+    agent_id, state, circle, grants, trust, first, last, role, capabilities, metadata = row
+    known = _enrolment(circle, grants, trust)
+    return AgentRecord(
+        agent_id=text(agent_id),
+        state=state_at(now, text(last), text(state)),
+        circle=known.circle,
+        grants=sorted(known.grants),
+        trust=known.trust,
+        first_seen_at=text(first),
+        last_seen_at=text(last) or None,
+        role=text(role),
+        capabilities=json.loads(text(capabilities)),
+        metadata=json.loads(text(metadata)),
+    )
+
+
+def put_agent(writer: Writer, agent_id: str, **columns: Value) -> None:
+    """Sets these columns of the owner's agent of this name, which is known from then on."""
+    known = Enrolment()
+    writer.execute(
+        sql(
+            "INSERT INTO agents (owner, agent_id, circle, grants, trust, first_seen_at)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (owner, agent_id) DO NOTHING",
+            *(writer.owner, agent_id, known.circle, known.written_grants, known.trust, writer.store_time),
+        )
+    )
+    named = Sql(", ".join([f"{column} = ?" for column in columns]), tuple(columns.values()))
+    where = sql("WHERE owner = ? AND agent_id = ?", writer.owner, agent_id)
+    writer.execute(sql("UPDATE agents SET") + named + where)
 
 
 def put_alias(writer: Writer, name: str, main: str) -> None:
@@ -103,13 +177,6 @@ def written_to(reader: Reader, audiences: Sequence[str]) -> set[str]:
     """Those of these audiences that something was ever written to."""
     found = reader.rows(sql("SELECT name FROM audiences WHERE") + any_of("name", tuple(audiences)))
     return {text(row[0]) for row in found}
-
-
-def audiences_below(reader: Reader, prefix: str) -> list[str]:
-    """The names of the user's audiences that begin so."""
-    begins_so = sql("AND substr(name, 1, ?) = ? ORDER BY name", len(prefix), prefix)
-    found = reader.rows(sql("SELECT name FROM audiences WHERE") + _of_user(reader) + begins_so)
-    return [text(row[0]) for row in found]
 
 
 def shown(reader: Reader, view: View) -> tuple[int, str | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.graph import queries
 from m3_memory.domains.graph.model import GraphResult
 from m3_memory.domains.memories import service as memories
-from m3_memory.storage.predicates import Filter, view_of
+from m3_memory.storage.predicates import Filter, View, view_of
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
@@ -32,7 +32,7 @@ def graph(
         edges = queries.EdgeView(view, types)
         depths, cut = _reached(reader, edges, start.id, depth, limit) if start.memory else ({}, [])
         known = tuple(depths)
-        current = queries.visible_among(reader, view_of(reader, ctx.caller, Filter()), known)
+        current = queries.visible_among(reader, View(view.caller, Filter(), view.now), known)
         nodes = queries.nodes(reader, view, depths, current)
         between = queries.edges_among(reader, edges, known, MAX_EDGES + 1)
         if len(between) > MAX_EDGES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from m3_memory.catalog.params import Limit, MemoryIdOrPrefix, Param, RelationshipType, Timestamp
+from m3_memory.catalog.params import Limit, MemoryIdOrPrefix, Param, ProjectName, RelationshipType, Timestamp
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.graph import service
@@ -28,10 +28,11 @@ def memory_graph(
     limit: Annotated[Limit, Param("how many memories at most, the first included")] = 50,
     as_of: Timestamp = "",
     known_at: Annotated[Timestamp, Param("as the store knew it then")] = "",
+    project: ProjectName = "",
 ) -> GraphResult:
     """Show the memories around one, up to three edges away, and the edges between them.
 
     Edges are set by memory_link. What took a memory's place stands in `successor`, as memory_get says it.
     """
-    narrowing = Filter(as_of=as_of, known_at=known_at)
+    narrowing = Filter(as_of=as_of, known_at=known_at, project=project)
     return service.graph(ctx, memory_id, narrowing, tuple(relationship_types or ()), depth, limit)

@@ -65,11 +65,15 @@ Entry: TypeAlias = "MemoryLine | EdgeLine | Problem"
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What came of an import. Of `problems` and `warnings` the first few are named; the counts are whole."""
+    """What came of an import. Of `problems` and `warnings` the first few are named; the counts are whole.
+
+    `accepted` waited as candidates, and a person's file says them too.
+    """
 
     digest: str
     trust_state: str
     imported: int
+    accepted: int
     unchanged: int
     duplicates: int
     for_review: int
@@ -85,3 +89,64 @@ class ImportResult:
     def headline(self) -> str:
         would = "Would import" if self.dry_run else "Imported"
         return f"{would} {self.imported} memories ({self.trust_state}) and {self.edges} edges:"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose memories are meant: of an agent, a project, a conversation or a list; all the user's else.
+
+    A query means nothing by itself: what it finds is proposed.
+    """
+
+    agent_id: str = ""
+    project: str = ""
+    conversation_id: str = ""
+    ids: tuple[str, ...] = ()
+    query: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Which of these it is. Raises ValueError for two of them."""
+        named = [name for name in self.__slots__ if getattr(self, name)]
+        if len(named) > 1:
+            raise ValueError(" and ".join(named))
+        return {"agent_id": "agent", "conversation_id": "conversation"}.get(*(named or ["user"]) * 2)
+
+
+@dataclass(frozen=True)
+class ForgetResult:
+    """What an erasure took away, or would: rows by table, and the memories, of which the first are named.
+
+    `confirm` is what the erasure of exactly these takes. `removed` are files that held their text and are
+    gone, `left` such as are not ours to remove. `scrubbed` is false while other processes keep the old bytes.
+    """
+
+    status: str
+    subject: str
+    memories: int
+    ids: list[str]
+    counts: dict[str, int]
+    confirm: str | None = None
+    erasure_id: str | None = None
+    scrubbed: bool | None = None
+    removed: list[str] = field(default_factory=list[str])
+    left: list[str] = field(default_factory=list[str])
+    warnings: list[str] = field(default_factory=list[str])
+
+    def headline(self) -> str:
+        would = {"preview": "Would erase", "proposed": "To be looked at"}.get(self.status, "Erased")
+        return f"{would}: {self.memories} memories of this {self.subject}"
+
+
+@dataclass(frozen=True)
+class SubjectAccess:
+    """Everything that is held of a subject, in pages: every row about each memory, by its table."""
+
+    user_id: str
+    request_id: str
+    items_count: int
+    items: list[dict[str, Any]]
+    next_cursor: str | None = None
+
+    def headline(self) -> str:
+        return f"{len(self.items)} of {self.items_count} memories"

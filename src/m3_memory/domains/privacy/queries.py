@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 
 from m3_memory.domains.privacy.model import EDGE, MEMORY, ExportLine
 from m3_memory.kernel.clock import FOREVER
+from m3_memory.storage.erasure import parts
 from m3_memory.storage.predicates import View, held, is_open, visible
 from m3_memory.storage.sql import Row, Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
@@ -14,7 +15,7 @@ from m3_memory.storage.transaction import number, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from m3_memory.storage.database import Reader
+    from m3_memory.storage.database import Reader, Writer
 
 _SAID = sql(
     "SELECT visible.memory_id, visible.version, visible.type, said.title, said.content, said.metadata,"
@@ -92,6 +93,37 @@ def known(reader: Reader, view: View, ids: Sequence[str]) -> dict[str, set[str] 
         if hashes is not None:
             hashes.add(text(digest))
     return found
+
+
+def memories_of(reader: Reader, column: LiteralString, names: Sequence[str]) -> list[str]:
+    """The user's memories of which some version has one of these in that column; without a name, all."""
+    own = sql("owner = (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
+    named = sql("AND") + any_of(column, tuple(names)) if names else sql("")
+    every = sql("SELECT DISTINCT memory_id FROM memory_items WHERE") + own + named + sql("ORDER BY memory_id")
+    return [text(row[0]) for row in reader.rows(every)]
+
+
+def texts_of(reader: Reader, memory_ids: Sequence[str]) -> list[tuple[str, str]]:
+    """(content, hash of its normal form) of every version of these memories."""
+    rows = (
+        row
+        for part in parts(memory_ids)
+        for row in reader.rows(
+            sql("SELECT content, normal_hash FROM memory_items WHERE") + any_of("memory_id", part)
+        )
+    )
+    return list(dict.fromkeys((text(row[0]), text(row[1])) for row in rows))
+
+
+def forget_labels(writer: Writer, agent_id: str) -> None:
+    """Empties what an agent says of itself, or every agent of the user, and where the user's projects lie."""
+    named = sql("AND agent_id = ?", agent_id) if agent_id else sql("")
+    emptied = sql(
+        "UPDATE agents SET role = '', capabilities = '[]', metadata = '{}' WHERE owner = ?", writer.owner
+    )
+    writer.execute(emptied + named)
+    if not agent_id:
+        writer.execute(sql("DELETE FROM project_folders WHERE owner = ?", writer.owner))
 
 
 def _believed(view: View) -> Sql:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from m3_memory.catalog.params import Label, Param, Switch, Timestamp, TypeFilter
+from m3_memory.catalog.params import (
+    Compat,
+    Label,
+    Limit,
+    Metadata,
+    Param,
+    ProjectName,
+    Switch,
+    Timestamp,
+    TypeFilter,
+)
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.privacy import service
-from m3_memory.domains.privacy.model import ExportPage, ImportResult
+from m3_memory.domains.privacy.model import ExportPage, ForgetResult, ImportResult, Subject, SubjectAccess
+from m3_memory.kernel.ids import parse_full
+from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import Filter
 
 PageSize = Annotated[int, Param("how many lines at most", minimum=1, maximum=1000)]
@@ -23,6 +35,7 @@ def memory_export(
     as_of: Annotated[Timestamp, Param("what held then")] = "",
     known_at: Annotated[Timestamp, Param("what the store believed then")] = "",
     variant: Annotated[Label, Param("the experiment whose tagged memories come too")] = "",
+    project: ProjectName = "",
     cursor: Annotated[Label, Param("next_cursor of the page before")] = "",
     limit: PageSize = 200,
 ) -> ExportPage:
@@ -38,6 +51,7 @@ def memory_export(
         variant=variant,
         types=(type_filter,) if type_filter else (),
         agent_id=agent_filter,
+        project=project,
     )
     return service.export_page(ctx, narrowing, since, cursor, limit)
 
@@ -61,3 +75,70 @@ def memory_import(
     another text under a known id is put to a person.
     """
     return service.import_text(ctx, data, dry_run=dry_run)
+
+
+def _subject(
+    ctx: Context,
+    user_id: str,
+    agent: str,
+    project: str,
+    conversation_id: str,
+    ids: list[str] | None,
+    query: str = "",
+) -> Subject:
+    ensure_own(ctx.started_as, user_id=user_id)
+    return Subject(agent, project, conversation_id, tuple(map(parse_full, ids or ())), query)
+
+
+Ids = Annotated[list[str], Param("these memories, by their full ids")]
+AgentName = Annotated[Label, Param("all that this agent wrote")]
+Project = Annotated[Label, Param("all of this project, under all its names")]
+Conversation = Annotated[Label, Param("all of this conversation")]
+Own = Annotated[str, Compat("may only name the caller's user, who is meant where nothing else is named")]
+
+
+@tool(Effect.OPERATE, domain="admin", title="Show all that is held of somebody", example={"agent": "codex"})
+def gdpr_export(
+    ctx: Context,
+    user_id: Own = "",
+    agent: AgentName = "",
+    project: Project = "",
+    conversation_id: Conversation = "",
+    ids: Ids | None = None,
+    cursor: Annotated[Label, Param("next_cursor of the page before")] = "",
+    limit: Limit = 50,
+) -> SubjectAccess:
+    """Show every row that is held about a subject's memories, also of those no read shows. Only a person may.
+
+    The subject is an agent, a project, a conversation, a list of ids, or else everything of the user. Go on
+    with `cursor` until an answer has no `next_cursor`.
+    """
+    subject = _subject(ctx, user_id, agent, project, conversation_id, ids)
+    return service.subject_access(ctx, subject, cursor, limit)
+
+
+@tool(
+    Effect.OPERATE,
+    domain="admin",
+    title="Erase all that is held of somebody",
+    example={"ids": ["01990a5e-7b1c-7d3e-8f00-000000000001"]},
+)
+def gdpr_forget(
+    ctx: Context,
+    user_id: Own = "",
+    agent: AgentName = "",
+    project: Project = "",
+    conversation_id: Conversation = "",
+    ids: Ids | None = None,
+    query: Annotated[Label, Param("propose what a search finds; nothing is erased by it")] = "",
+    confirm: Annotated[Label, Param("the `confirm` of the preview: erase exactly that")] = "",
+    keep_backups: Annotated[Switch, Param("keep backups, which hold the texts still")] = False,
+    compliance: Annotated[Metadata, Compat("an operator's note; keep it where it belongs")] | None = None,
+) -> ForgetResult:
+    """Erase a subject's memories for good, first shown, then with `confirm`. Only a person may.
+
+    With them goes all that was derived from them alone, their bytes in the store's files, and backups, of
+    which one is made anew. What they said may not be stored again unless tombstone_lift allows it.
+    """
+    subject = _subject(ctx, user_id, agent, project, conversation_id, ids, query)
+    return service.forget(ctx, subject, confirm, keep_backups=keep_backups)

@@ -66,11 +66,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What one store holds near a question: texts as the question sees them, and cosines of the nearest."""
+    """What one store holds near a question: texts as the question sees them, cosines of the nearest, and what
+    counts of each one's importance now.
+    """
 
     texts: Mapping[int, Document]
     known: TermStatistics
     nearest: Mapping[int, float]
+    importances: Mapping[int, float] = field(default_factory=dict[int, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Evidence:
     """Why an item is a candidate. `words` and `meaning` run from 0 to 1.
 
     `passages` is how long it is, `held` the terms it holds. `cosine` is None for an item that is
-    not among the nearest; its `meaning` is then the least of theirs.
+    not among the nearest; its `meaning` is then the least of theirs. `importance` is what counts of it now.
     """
 
     item: int
@@ -87,6 +90,7 @@ class Evidence:
     passages: int
     held: frozenset[str] = frozenset()
     cosine: float | None = None
+    importance: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,9 @@ class Hit:
     actionable: str
     why: str
     valid_to: str | None = None
+    confidence: float | None = None
+    stale: bool | None = None
+    disputed_by: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -184,6 +191,9 @@ class Row:
     source: str | None = None
     use_count: int | None = None
     last_used_at: str | None = None
+    confidence: float | None = None
+    stale: bool | None = None
+    disputed_by: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -232,7 +242,7 @@ class Component:
     """A hit as a preview shows it: each part of its score, and where it stands by that part alone.
 
     `rank` counts from 1, `by_words` and `by_meaning` too where it is in that order at all. `content` is the
-    beginning of the text.
+    beginning of the text. `effective_importance` is what is left of the importance for the score.
     """
 
     id: str
@@ -246,6 +256,8 @@ class Component:
     passages: int
     terms: list[str]
     why: str
+    importance: float
+    effective_importance: float
     by_words: int | None = None
     by_meaning: int | None = None
     cosine: float | None = None

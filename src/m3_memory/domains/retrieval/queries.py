@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
-from m3_memory.domains.memories.model import actionable
+from m3_memory.domains.memories.model.record import actionable
 from m3_memory.domains.retrieval.model import ListRequest, Order, Place, Row, TypeCount
 from m3_memory.kernel.clock import FOREVER
+from m3_memory.kernel.decay import Importance
 from m3_memory.kernel.interval import shown
 from m3_memory.storage.predicates import View, audience_numbers, visible
 from m3_memory.storage.sql import Sql, any_of, sql
@@ -79,6 +80,26 @@ def rows(reader: Reader, view: View, items: Sequence[int], longest: int = WHOLE)
     """
     found = reader.rows(_rows(view, items, longest))
     return {number(row[0]): _row(row, longest == WHOLE) for row in found}
+
+
+def importances(reader: Reader, items: Sequence[int]) -> dict[int, Importance]:
+    """How important the memories of these visible items are, and what slows the decay of that."""
+    found = reader.rows(
+        sql(
+            "SELECT said.item, coalesce(state.importance, 0.5), coalesce(state.pinned, 0),"
+            " coalesce(used.use_count, 0), coalesce(used.last_used_at, ''),"
+            " (SELECT max(recorded_from) FROM memory_validity AS belief WHERE belief.item = said.item),"
+            " coalesce((SELECT max(h.store_time) FROM memory_history AS h"
+            " WHERE h.memory_id = said.memory_id AND h.kind = 'importance'), '') FROM memory_items AS said"
+            " LEFT JOIN memory_state AS state ON state.memory_id = said.memory_id"
+            " LEFT JOIN memory_access AS used ON used.memory_id = said.memory_id WHERE"
+        )
+        + any_of("said.item", tuple(items))
+    )
+    return {
+        number(item): Importance(real(stored), bool(pinned), number(uses), max(map(text, times)))
+        for item, stored, pinned, uses, *times in found
+    }
 
 
 def item_of(reader: Reader, view: View, memory_id: str) -> int | None:
@@ -161,9 +182,11 @@ def _rows(view: View, items: Sequence[int], longest: int) -> Sql:
             " visible.valid_to, visible.recorded_from, visible.agent_id, visible.trust_state,"
             " visible.expires_at, visible.conversation_id, visible.variant, said.scope, said.metadata,"
             " said.source, coalesce(state.importance, 0.5), coalesce(state.pinned, 0),"
-            " coalesce(used.use_count, 0), coalesce(used.last_used_at, '')"
+            " coalesce(used.use_count, 0), coalesce(used.last_used_at, ''),"
+            " coalesce(state.refresh_on, '') <> '' AND state.refresh_on <= ?"
             " FROM memory_items AS said CROSS JOIN",
             longest,
+            view.now,
         )
         + visible(view)
         + sql(
@@ -189,7 +212,7 @@ def _row(r: Found, whole: bool) -> Row:
         scope=text(r[15]),
         agent_id=text(r[10]),
         trust_state=text(r[11]),
-        actionable=actionable(text(r[11])),
+        actionable=actionable(text(r[11]), is_disputed=False),
         importance=real(r[18]),
         pinned=bool(r[19]),
         valid_from=text(r[7]),
@@ -203,4 +226,5 @@ def _row(r: Found, whole: bool) -> Row:
         source=text(r[17]) if whole else None,
         use_count=number(r[20]) or None,
         last_used_at=text(r[21]) or None,
+        stale=bool(r[22]) or None,
     )

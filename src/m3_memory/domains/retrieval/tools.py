@@ -13,6 +13,7 @@ from m3_memory.catalog.params import (
     MemoryIdOrPrefix,
     MemoryScope,
     Param,
+    ProjectName,
     Query,
     SearchMode,
     Switch,
@@ -40,6 +41,7 @@ class Narrowing:
     as_of: Annotated[Timestamp, Param("what held then")] = ""
     known_at: Annotated[Timestamp, Param("what the store believed then")] = ""
     conversation_id: Annotated[Label, Param("only this conversation")] = ""
+    project: ProjectName = ""
     variant: Annotated[Label, Compat("the experiment whose tagged memories are read too")] = ""
     user_id: Annotated[Label, Compat("may only name the caller's own user")] = ""
     requesting_agent: Annotated[Label, Compat("may only name the caller itself")] = ""
@@ -56,6 +58,7 @@ class Narrowing:
             types=tuple(types.split(",")) if types else (),
             agent_id=self.agent_filter,
             conversation_id=self.conversation_id,
+            project=self.project,
         )
 
 

@@ -94,12 +94,12 @@ derivations: *derived_kind *derived_id *source_kind *source_id
 memory_corroborations: *corroboration:whole memory_id agent_id conversation_id agrees:whole trust:float
   recorded_at:moment event:whole
 memory_tombstones: *tombstone:whole owner:whole audience:whole? digest reason set_by set_at:moment
-  lifted_at:moment
+  lifted_at:moment memory_id
 review_items: *review_id owner:whole audience:whole kind evidence plan state decision decided_by
   decided_at:moment opened_at:moment lapses_at:moment opened_by:whole
 review_memories: *review_id *place:whole memory_id
 retention_policies: *owner:whole *agent_id max_memories:whole ttl_days:whole set_at:moment event:whole
-erasures: *erasure_id owner:whole subject_kind counts erased_at:moment event:whole
+erasures: *erasure_id owner:whole subject_kind counts record scrubbed:whole erased_at:moment
 memory_history: *event:whole owner:whole sequence:whole store_time:moment kind memory_id version:whole
   agent:whole surface operation_id other_id reason digest_before digest_after origin previous_hash hash
 memory_history_salts: *event:whole salt:bytes

@@ -17,6 +17,9 @@ ALTER TABLE agents ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE agents ADD COLUMN state TOKEN NOT NULL DEFAULT '';
 ALTER TABLE agents ADD COLUMN last_seen_at TOKEN NOT NULL DEFAULT '';
 
+-- The memory whose value was rejected; empty for a value that was erased.
+ALTER TABLE memory_tombstones ADD COLUMN memory_id TOKEN NOT NULL DEFAULT '';
+
 CREATE TABLE retention_policies (
   owner WHOLE NOT NULL,
   agent_id TOKEN NOT NULL,
@@ -32,6 +35,7 @@ CREATE TABLE erasures (
   owner WHOLE NOT NULL,
   subject_kind TOKEN NOT NULL,
   counts TEXT NOT NULL,
-  erased_at TOKEN NOT NULL,
-  event WHOLE NOT NULL
+  record TEXT NOT NULL,
+  scrubbed WHOLE NOT NULL,
+  erased_at TOKEN NOT NULL
 );

@@ -6,16 +6,16 @@ answer is then computed from the rows: the file only makes it quick.
 
 from __future__ import annotations
 
-import heapq
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from m3_memory.storage.predicates import audience_numbers
-from m3_memory.storage.vectors import rows, scan
+from m3_memory.storage.vectors import rows, scan, search
 from m3_memory.storage.vectors.files import (
     Home,
     PrivateHome,
@@ -25,19 +25,21 @@ from m3_memory.storage.vectors.files import (
     write_header,
     write_slots,
 )
-from m3_memory.storage.vectors.layout import CHECKPOINTS_KEPT, Checkpoint, Doubles, Header, Integers
+from m3_memory.storage.vectors.layout import CHECKPOINTS_KEPT, Checkpoint, Header, Integers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from m3_memory.storage.database import Reader
+    from m3_memory.storage.dialect import Found, Near
     from m3_memory.storage.predicates import View
     from m3_memory.storage.vectors.layout import Records
     from m3_memory.storage.vectors.rows import Moment
+    from m3_memory.storage.vectors.search import Question, Windows
 
 TAIL_LIMIT = 4096
 """So many changes are read from the database beside the file; with more of them the file has to catch up."""
-_HELPING = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +71,22 @@ class VectorCache:
         self._mapped: dict[int, Slots] = {}
         self._changing = threading.Lock()
 
-    def nearest(
-        self, reader: Reader, view: View, space: int, query: bytes, limit: int
-    ) -> list[tuple[int, float]]:
-        """The `limit` visible items nearest to the query, each by its best window, as (item, cosine).
+    def nearest(self, reader: Reader, view: View, near: Near) -> list[Found]:
+        """For each vector the visible items nearest to it, each by its best window, exactly.
 
-        Exact, best first, equals by item. Raises ValueError for a query of another dimension than the space.
+        Raises ValueError for a vector of another dimension than the space.
         """
-        now = rows.moment(reader, space)
-        if now is None or limit < 1:
-            return []
-        if len(query) != 2 * now.dimension:
-            raise ValueError(f"a vector of {len(query)} bytes in a space of {now.dimension} dimensions")
-        wanted = rows.unit(query)
+        now = rows.moment(reader, near.space)
+        if now is None:
+            return [[] for _ in near.vectors]
+        asked = search.question(near, now.dimension)
         usable = None if view.filter.known_at else self._current(reader, now)
         if usable is None:
-            best = rows.best_windows(reader, now, wanted, rows.all_visible_items(reader, view))
-        else:
-            best = _Search(reader, view, now, wanted, limit).through(usable, self)
-        return heapq.nsmallest(limit, best.items(), key=lambda found: (-found[1], found[0]))
+            return search.over_rows(
+                asked, rows.all_visible_items(reader, view), partial(rows.windows, reader, now)
+            )
+        through = _Through(self, reader, view, now, usable)
+        return [found for part in asked.parts(usable.header.count) for found in through.nearest(part)]
 
     def _current(self, reader: Reader, now: Moment) -> _Usable | None:
         """The file, caught up with this reader if that can be done at once; None if it is of no use now."""
@@ -199,8 +198,8 @@ def _followed(file: int, reader: Reader, now: Moment, usable: _Usable) -> bool:
         return False
     changed = rows.changed_items(reader, usable.base.sequence)
     items, count, checksum = sorted(changed), usable.header.count, usable.header.checksum
-    for first in range(0, len(items), rows.ITEMS_PER_READ):
-        piece = items[first : first + rows.ITEMS_PER_READ]
+    for first in range(0, len(items), search.ITEMS_PER_READ):
+        piece = items[first : first + search.ITEMS_PER_READ]
         records = rows.slots_of(reader, now, piece)
         places, records, taken = _placed(usable, records, piece, count)
         records["stamp"] = [changed[item] for item in records["item"].tolist()]
@@ -243,39 +242,33 @@ def _is_sparse(usable: _Usable) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
-    """One question, answered exactly: candidates by upper bound until none that is left can be better."""
+class _Through:
+    """Questions answered through the mapped file, and what is newer or surer from the rows."""
 
+    cache: VectorCache
     reader: Reader
     view: View
     now: Moment
-    query: Doubles
-    limit: int
+    usable: _Usable
 
-    def through(self, usable: _Usable, cache: VectorCache) -> dict[int, float]:
-        count = usable.header.count
+    def nearest(self, asked: Question) -> list[Found]:
+        usable, count = self.usable, self.usable.header.count
         blocks = usable.slots.blocks[: blocks_for(count)]
         mask = scan.admitted(blocks, self.view, audience_numbers(self.reader, self.view))
         mask.reshape(-1)[count:] = False
-        bounds = scan.upper_bounds(blocks, mask, self.query).reshape(-1)
+        bounds = scan.upper_bounds(blocks, mask, asked.vectors)
         items = blocks["item"].reshape(-1)
         # Stamps are read last: whatever another process wrote while we scanned is stamped by now.
-        touched = np.unique(items[:count][blocks["stamp"].reshape(-1)[:count] > usable.base.sequence])
-        stale = set(touched.tolist())
+        stale = set(items[:count][blocks["stamp"].reshape(-1)[:count] > usable.base.sequence].tolist())
         if usable.gap:
             stale |= rows.changed_items(self.reader, usable.base.sequence).keys()
-        best = self._exact(sorted(stale))
-        seen = set(stale)
-        for places, bound in scan.descending(bounds, max(_HELPING, 2 * self.limit)):
-            asked = sorted({int(item) for item in items[places]} - seen)
-            seen.update(asked)
-            shown = self._exact(asked)
-            cache.mismatches += len(asked) - len(shown)
-            best.update(shown)
-            if len(best) >= self.limit and heapq.nlargest(self.limit, best.values())[-1] > bound:
-                break
-        return best
+        if stale:
+            newer, theirs = search.columns(asked, sorted(stale), partial(self._windows, stale))
+            items, bounds = np.concatenate([items, newer]), np.concatenate([bounds, theirs], axis=1)
+        return search.nearest(asked, items, bounds, partial(self._windows, stale))
 
-    def _exact(self, items: list[int]) -> dict[int, float]:
+    def _windows(self, stale: set[int], items: Sequence[int]) -> Windows:
+        """The windows of those of the items that are visible; all are, but for what the file can't know."""
         shown = rows.visible_items(self.reader, self.view, items)
-        return rows.best_windows(self.reader, self.now, self.query, shown)
+        self.cache.mismatches += len(set(items) - stale - set(shown))
+        return rows.windows(self.reader, self.now, shown)

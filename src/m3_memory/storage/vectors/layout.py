@@ -115,9 +115,8 @@ def microseconds(times: Sequence[str]) -> Integers:
     return np.array([time[:26] for time in times], dtype="datetime64[us]").astype(np.int64)
 
 
-def quantised(vectors: Doubles, records: Records) -> None:
+def quantised(unit: Doubles, records: Records) -> None:
     """Fills row, scale and slack: the cosine with any unit query is within `slack` of scale · row · query."""
-    unit = normalised(vectors)
     scale = np.maximum(np.abs(unit).max(axis=1), 1e-9).astype(np.float32) / np.float32(127)
     records["row"] = np.clip(np.rint(unit / scale[:, None]), -127, 127)
     error = unit - records["row"].astype(np.float64) * scale[:, None]

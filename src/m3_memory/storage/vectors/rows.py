@@ -17,14 +17,13 @@ from m3_memory.storage.vectors.layout import (
     TRUST_CODES,
     Checkpoint,
     Doubles,
-    Integers,
     Records,
     hashed,
     microseconds,
-    normalised,
     quantised,
     slot_type,
 )
+from m3_memory.storage.vectors.search import ITEMS_PER_READ, unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Reader
     from m3_memory.storage.predicates import View
     from m3_memory.storage.sql import Row
+    from m3_memory.storage.vectors.search import Windows
 
-ITEMS_PER_READ = 1024
 RECENT_CHANGES = 64
 """Changes without an event are late vectors: two pasts that differ in more of them differ in events too."""
 
@@ -129,11 +128,11 @@ def all_visible_items(reader: Reader, view: View) -> list[int]:
     return [number(row[0]) for row in rows]
 
 
-def best_windows(reader: Reader, now: Moment, query: Doubles, items: Sequence[int]) -> dict[int, float]:
-    """The cosine of each item's best window with a query of length one, from the full-precision rows."""
-    best: dict[int, float] = {}
+def windows(reader: Reader, now: Moment, items: Sequence[int]) -> Windows:
+    """Every whole window of these items, from the full-precision rows."""
+    found: list[Row] = []
     for first in range(0, len(items), ITEMS_PER_READ):
-        rows = reader.rows(
+        found += reader.rows(
             sql(
                 "SELECT embedding.item, embedding.vector FROM json_each(?) AS asked"
                 " CROSS JOIN memory_embeddings AS embedding ON embedding.item = asked.value"
@@ -143,16 +142,7 @@ def best_windows(reader: Reader, now: Moment, query: Doubles, items: Sequence[in
                 2 * now.dimension,
             )
         )
-        # Row by row the same sum, whatever else is in the batch: equal vectors get equal cosines.
-        cosines: Doubles = (normalised(_vectors(rows, now.dimension)) * query).sum(axis=1)
-        for (item, _), cosine in zip(rows, cosines.tolist(), strict=True):
-            best[number(item)] = max(cosine, best.get(number(item), -2.0))
-    return best
-
-
-def unit(vector: bytes) -> Doubles:
-    """One little-endian half-precision vector, at length one."""
-    return normalised(np.frombuffer(vector, "<f2").astype(np.float64)[None, :])[0]
+    return [number(item) for item, _ in found], _unit_vectors(found, now.dimension)
 
 
 def _records(reader: Reader, now: Moment, given: Sql) -> Records:
@@ -170,14 +160,13 @@ def _records(reader: Reader, now: Moment, given: Sql) -> Records:
         records[name] = [hashed(text(value)) for value in texts]
     for name, times in zip(TIME_COLUMNS, filtered[len(TEXT_COLUMNS) :], strict=True):
         records[name] = microseconds(cast("Sequence[str]", times))
-    quantised(_vectors(rows, now.dimension), records)
+    quantised(_unit_vectors(rows, now.dimension), records)
     return records
 
 
-def _vectors(rows: Sequence[Row], dimension: int) -> Doubles:
-    joined = b"".join(cast("bytes", row[1]) for row in rows)
-    return np.frombuffer(joined, "<f2").reshape(-1, dimension).astype(np.float64)
+def _unit_vectors(rows: Sequence[Row], dimension: int) -> Doubles:
+    return unit_vectors([cast("bytes", row[1]) for row in rows], dimension, "<f2")
 
 
-def _json(items: Sequence[int] | Integers) -> str:
+def _json(items: Sequence[int]) -> str:
     return f"[{','.join(map(str, items))}]"

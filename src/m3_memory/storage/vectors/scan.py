@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,43 +61,24 @@ def _hashes(*texts: str) -> Integers:
     return np.array([hashed(text) for text in texts], np.int64)
 
 
-def upper_bounds(blocks: Records, mask: Mask, query: Doubles) -> Floats:
-    """The most each admitted slot's cosine with the query can be; minus infinity for the others."""
-    bounds = np.zeros(mask.shape, np.float32)
-    wanted = query.astype(np.float32)
+def upper_bounds(blocks: Records, mask: Mask, queries: Doubles) -> Floats:
+    """The most each slot's cosine with each query can be, a row a query; minus infinity if not admitted."""
+    wanted = queries.astype(np.float32)
+    bounds = np.zeros((len(wanted), *mask.shape), np.float32)
     rows = blocks["row"]
-    # 512 rows at a time: they stay in the processor's cache, and too few for BLAS to call up its threads.
-    buffer = np.empty((SLOTS_PER_BLOCK, len(wanted)), np.float32)
+    # 512 rows at a time: they stay in the processor's cache, and for one query BLAS calls up no threads.
+    buffer = np.empty((SLOTS_PER_BLOCK, wanted.shape[1]), np.float32)
     chosen = np.nonzero(mask)
     if len(chosen[0]) > _DENSE * mask.size:
         for number in np.flatnonzero(mask.any(axis=1)):
             np.copyto(buffer, rows[number])
-            bounds[number] = buffer @ wanted
+            bounds[:, number] = wanted @ buffer.T
     else:
         for first in range(0, len(chosen[0]), SLOTS_PER_BLOCK):
-            piece = tuple(axis[first : first + SLOTS_PER_BLOCK] for axis in chosen)
-            picked = rows[piece]
+            blocks_of, slots_of = (axis[first : first + SLOTS_PER_BLOCK] for axis in chosen)
+            picked = rows[blocks_of, slots_of]
             np.copyto(buffer[: len(picked)], picked)
-            bounds[piece] = buffer[: len(picked)] @ wanted
+            bounds[:, blocks_of, slots_of] = wanted @ buffer[: len(picked)].T
     bounds *= blocks["scale"]
-    bounds += blocks["slack"]
-    bounds[~mask] = -np.inf
-    return bounds
-
-
-def descending(bounds: Floats, first: int) -> Iterator[tuple[Integers, float]]:
-    """The finite bounds' places, best first, `first` of them and then twice as many each time.
-
-    With each helping comes the highest bound of all that have not been served; in no order inside one.
-    """
-    left = np.flatnonzero(bounds > -np.inf)
-    size = first
-    while left.size:
-        if left.size > size:
-            parted = left[np.argpartition(-bounds[left], size)]
-            served, left = parted[:size], parted[size:]
-            yield served, float(bounds[left].max())
-        else:
-            yield left, -np.inf
-            return
-        size *= 2
+    bounds += np.where(mask, blocks["slack"], np.float32(-np.inf))
+    return bounds.reshape(len(wanted), -1)

@@ -84,6 +84,8 @@ def _verbs(*verbs: str) -> dict[str, Any]:
     return {"metavar": "VERB", "choices": verbs, "help": ", ".join(verbs)}
 
 
+REVIEW_VERBS = ("", *"list show accept reject withdraw bury edit undo".split())
+
 ADMINISTRATION: dict[str, Command] = {
     "setup": Command(
         "setup",
@@ -123,10 +125,52 @@ ADMINISTRATION: dict[str, Command] = {
     "project": Command(
         "project VERB …",
         "list projects; link, unlink, merge their names",
-        lambda launch, given, _: _cli("project").run(launch, given.verb, given.names),
+        lambda launch, given, _: _cli("project").run(launch, given.verb, given.names, everything=given.all),
         {
             "verb": _verbs("list", "link", "unlink", "merge"),
             "names": _word("NAME", "link NAME, unlink NAME, merge FROM INTO", nargs="*"),
+            "--all": _flag("list every project, as the operator"),
+        },
+    ),
+    "agents": Command(
+        "agents VERB …",
+        "list agents; isolate, join, grant, revoke, trust: the operator's word on one",
+        lambda launch, given, _: _cli("agents").run(launch, given.verb, given.words),
+        {
+            "verb": _verbs("list", "isolate", "join", "grant", "revoke", "trust"),
+            "words": _word("WORD", "AGENT, then a circle, a grant, or a number from 0.5 to 1", nargs="*"),
+        },
+    ),
+    "audit": Command(
+        "audit VERB …",
+        "verify: is the history whole, and are memories what it says; export it",
+        lambda launch, given, _: _cli("audit").run(launch, given),
+        {
+            "verb": _verbs("verify", "export"),
+            "file": _word("FILE", "what export writes, or - for standard output", nargs="?", default=""),
+            "--whole-store": _flag("verify every user's, as the operator"),
+            "--force": _flag("replace a file that is there"),
+        },
+    ),
+    "privacy": Command(
+        "privacy VERB …",
+        "probe: whether a text still stands in the bytes of any file of ours",
+        lambda launch, given, _: _cli("privacy").run(launch, given),
+        {
+            "verb": _verbs("probe"),
+            "texts": _word("TEXT", "what to look for; without one, the lines of the input", nargs="*"),
+        },
+    ),
+    "review": Command(
+        "review [VERB] …",
+        "what waits for you: list, show ID; accept, reject, withdraw, bury, edit, undo ID",
+        lambda launch, given, doors: _cli("review").run(launch, given, doors),
+        {
+            "verb": _word(
+                "VERB", "none: one after the other is asked", nargs="?", default="", choices=REVIEW_VERBS
+            ),
+            "id": _word("ID", "the question, as the list names it", nargs="?", default=""),
+            "--text": _word("TEXT", "what the memory that wins says from then on, with edit", default=""),
         },
     ),
     "undo": Command(

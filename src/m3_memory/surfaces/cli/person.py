@@ -147,6 +147,25 @@ def _graph(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["cut"]
 
 
+def _tidied(answer: Mapping[str, Any]) -> Iterator[str]:
+    """The headline has the counts; what is left is what was not done."""
+    yield from (f"left out: {reason}" for reason in answer["skipped"])
+
+
+def _due(answer: Mapping[str, Any]) -> Iterator[str]:
+    for row in answer["memories"]:
+        yield f"{_date(row['refresh_on'])}  {_shortened(row['title'] or row['content'], row['id'])}"
+        yield "   " + " · ".join(filter(None, (row["type"], row.get("refresh_reason"), row["id"])))
+
+
+def _near(answer: Mapping[str, Any]) -> Iterator[str]:
+    for pair in answer["groups"]:
+        titles = " | ".join(filter(None, (pair["title_a"], pair["title_b"])))
+        yield f"{pair['score']:.2f} {pair['verdict']} ({pair['reason']}) {titles}"
+        yield "   " + " · ".join(filter(None, (pair["a"], pair["b"], pair.get("review_id"))))
+    yield from answer["degraded"]
+
+
 def _exported(answer: Mapping[str, Any]) -> Iterator[str]:
     for line in answer["lines"]:
         if line["kind"] == "edge":
@@ -162,6 +181,7 @@ def _imported(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["imported"] and answer["trust_state"] == "candidate":
         yield "default reads leave candidates out: m3 memory list --trust-state candidate"
     told = {
+        "accepted": "waited as candidates and are accepted now",
         "unchanged": "here already",
         "duplicates": "said by others already",
         "for_review": "with another text than here: wait for a person",
@@ -189,6 +209,25 @@ def _projects(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{mark} {project['name']}  {project['memories']:,} {memories}{last}"
         yield from (f"    also called {alias}" for alias in project["aliases"])
         yield from (f"    in {folder}" for folder in project["folders"] if folder != project["name"])
+
+
+def _agents(answer: Mapping[str, Any]) -> Iterator[str]:
+    for agent in answer["agents"]:
+        trust = f"trust {agent['trust']:g}" if agent["trust"] != 1 else ""
+        role = agent.get("role", "")
+        facts = (agent["state"], f"circle {agent['circle']}", *agent["grants"], trust, role)
+        yield f"{agent['agent_id']}  {' · '.join(filter(None, facts))}"
+
+
+def _audit(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong first; then what was looked at."""
+    for user in answer["users"]:
+        for flaw in user["flaws"]:
+            yield f"{flaw['part']}: at {flaw['where']}: {flaw['detail']} [{flaw['kind']}]"
+        older = f", {user['unchecked']:,} of them from before they were digested" if user["unchecked"] else ""
+        yield f"{user['user_id']}: {user['events']:,} events, {user['beliefs']:,} beliefs{older}"
+        yield f"  ends at event {user['head'][0]}, {user['head'][1]}"
+    yield "all is whole" if answer["ok"] else "not all is whole"
 
 
 def _each(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -292,5 +331,11 @@ _FORMS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "memory_unpin": _changed,
     "memory_export": _exported,
     "memory_import": _imported,
+    "memory_maintenance": _tidied,
+    "memory_refresh_queue": _due,
+    "memory_dedup": _near,
     "m3 project list": _projects,
+    "m3 agents list": _agents,
+    "m3 audit verify": _audit,
+    "agent_list": _agents,
 }

@@ -26,8 +26,9 @@ _CHANGES: dict[str, tuple[int, Callable[..., Naming]]] = {
 }
 
 
-def run(launch: Launch, verb: str, names: Sequence[str]) -> dict[str, Any]:
-    """`list` answers {projects: [{name, memories, aliases, folders, last_write_at, current}]}.
+def run(launch: Launch, verb: str, names: Sequence[str], *, everything: bool = False) -> dict[str, Any]:
+    """`list` answers {projects: [{name, memories, aliases, folders, last_write_at, current}]}: of the project
+    stood in, or of `everything`, which is the operator's, and an agent's with the grant widen.
 
     `link NAME`, `unlink NAME` and `merge FROM INTO` ask for the operator's passphrase, and answer {name,
     aliases, changed} of the project as it is then.
@@ -38,11 +39,11 @@ def run(launch: Launch, verb: str, names: Sequence[str]) -> dict[str, Any]:
         raise InvalidArgument(f"m3 project {verb} takes {count}", "link NAME, unlink NAME, merge FROM INTO")
     with closing(App.open(load_settings(), store=launch.store)) as app:
         caller, _ = app.caller_for(launch)
-        ctx = app.context(caller)
+        ctx = app.context(as_operator(app, caller) if change or everything else caller)
         if change is None:
             found = projects.list_projects(ctx)
         else:  # a name as the list shows it, a folder, or the address of a remote, as `--project` takes it
             host = host_environment()
             meant = [projects.known_name(ctx, name, find_place(name, host).project) for name in names]
-            found = change(app.context(as_operator(app, caller)), *meant)
+            found = change(ctx, *meant)
     return cast("dict[str, Any]", plain(found))

@@ -11,6 +11,7 @@ from m3_memory.app import App
 from m3_memory.config import load_settings
 from m3_memory.declared_stores import MAIN
 from m3_memory.domains.agents.service import operators
+from m3_memory.domains.correction.service import waiting_for_owner
 from m3_memory.errors import M3Error, NoStore, StoreDamaged, StoreOutdated
 from m3_memory.kernel.clock import seconds_between
 from m3_memory.storage.backup import backups_in
@@ -115,6 +116,7 @@ def _facts(told: dict[str, Any]) -> list[str]:
         f"{counts['current']:,} memories{f' and {past:,} past' if past else ''}",
         f"{jobs['waiting']:,} jobs waiting{dead}",
         f"model {embedder['name']}{behind}",
+        *([f"{told['reviews']} questions wait for you: m3 review"] if told["reviews"] else []),
         f"backup {_day(told['backup']['last'])}",
         f"operator {since}",
     ]
@@ -137,6 +139,7 @@ def _seen(app: App, where: dict[str, Any]) -> Status:
             "memories": {"current": found.current, "all": found.memories},
             "jobs": {"waiting": found.jobs_waiting, "dead": found.jobs_dead},
             "without_vectors": found.without_vectors,
+            "reviews": waiting_for_owner(reader),
             "backup": _backup(app, schedule),
             "operator": _operator(operator, app.clock.now()),
         }

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from m3_memory.surfaces.mcp.values import Json, Object
+    from m3_memory.surfaces.mcp.values import Json, Object, Outcome
 
 ROOTS_SECONDS = 2.0
 
@@ -23,14 +23,17 @@ class Questions:
         self._asked = 0
         self._lock = threading.Lock()
 
-    def ask(self, method: str, timeout_seconds: float) -> Json:
+    def ask(self, method: str, timeout_seconds: float, params: Object | None = None) -> Json:
         """The result, or None on an error or on silence."""
         answer: SimpleQueue[Json] = SimpleQueue()
         with self._lock:
             self._asked += 1
             question = f"m3-{self._asked}"
             self._waiting[question] = answer
-        self._send({"jsonrpc": "2.0", "id": question, "method": method})
+        message: Object = {"jsonrpc": "2.0", "id": question, "method": method}
+        if params is not None:
+            message["params"] = params
+        self._send(message)
         try:
             return answer.get(timeout=timeout_seconds)
         except Empty:
@@ -73,6 +76,9 @@ class Connection:
         self.client = KnownClient(info, self._known_roots)
         self.is_ready = False
         self.loaded: frozenset[str] = frozenset()
+        self._capabilities = capabilities
+        self._all_questions = questions
+        self._prompting = threading.Lock()
         offers_roots = isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
         self._questions = questions if offers_roots else None
         self._roots: tuple[str, ...] | None = None
@@ -81,6 +87,24 @@ class Connection:
     def forget_roots(self) -> None:
         """The client's roots changed; the next read asks again."""
         self._roots = None
+
+    def elicited(self, arguments: Object, outcome: Outcome) -> str:
+        """What whoever sits at the client decides about what the outcome contradicts; "" for nothing.
+
+        One prompt at a time: who would have to wait for another's answer is not asked.
+        """
+        from m3_memory.surfaces.mcp import elicitation
+
+        if not (self.is_ready and elicitation.offers_forms(self._capabilities, self.revision)):
+            return ""
+        form = elicitation.question(arguments, outcome, self.revision)
+        if form is None or not self._prompting.acquire(blocking=False):
+            return ""
+        try:
+            found = self._all_questions.ask("elicitation/create", elicitation.WAIT_SECONDS, form)
+            return elicitation.decision(found)
+        finally:
+            self._prompting.release()
 
     def _known_roots(self) -> tuple[str, ...]:
         if not (self._questions and self.is_ready):

@@ -204,7 +204,12 @@ class Server:
 
     def _performed(self, request: Request, call: Call, name: str, arguments: Object) -> bytes:
         try:
-            outcome = self._session.get().call(name, arguments, request.client(), call.is_cancelled)
+            session, client = self._session.get(), request.client()
+            outcome = session.call(name, arguments, client, call.is_cancelled)
+            connection = request.connection
+            decision = connection.elicited(arguments, outcome) if connection else ""
+            if decision and not call.is_cancelled():
+                outcome = session.settle(outcome, decision, client, call.is_cancelled)
             line = self._called(request, outcome)
             if request.connection:
                 self._note_loaded(request.connection, name, outcome)

@@ -83,6 +83,12 @@ class Session(Protocol):
         """Runs one tool of the catalog. `cancelled` turns true when the client gave the call up."""
         ...
 
+    def settle(
+        self, outcome: Outcome, decision: str, client: Client, cancelled: Callable[[], bool]
+    ) -> Outcome:
+        """The outcome of a disputed write, once a person decided by the client's own prompt what holds."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from m3_memory.declared_stores import MAIN
+from m3_memory.domains.lifecycle.model import MaintenanceRequest
+from m3_memory.domains.lifecycle.service.maintenance import maintain
 from m3_memory.domains.memories.model import EMBED_JOB
 from m3_memory.errors import EmbedderUnavailable, M3Error
 from m3_memory.inference.embedder import EmbedderState
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Database
 
 LOCK = "worker"
+TIDYING = "maintenance"
 AGENT = "worker"
 NEEDS_MODEL = frozenset({EMBED_JOB})
 """Kinds of jobs that wait as long as there is no model, rather than fail."""
@@ -80,7 +83,7 @@ def work_once(app: App) -> dict[str, Any]:
     each as `run_once` tells, or {error, message} of one that can't be reached. Raises as `run_once`; what
     stands in the way of the backup is told as `backup_failed`.
     """
-    found = run_once(app)
+    found = run_once(app) | _tidied(app, app.store)
     others = {name: _tried_once(app, name) for name in _writable(app) if name != app.store}
     found |= {"stores": others} if others else {}
     try:
@@ -99,24 +102,46 @@ def _writable(app: App) -> list[str]:
     ]
 
 
+def _tidied(app: App, store: str) -> dict[str, Any]:
+    """What maintenance found to do in a store, as `maintenance`; nothing where it found nothing.
+
+    One process at a time: while another is at it, nothing is done here.
+    """
+    caller = Caller(app.settings.user_id, AGENT, AGENT, surface=AGENT)
+    with app.stores.database(store).exclusive(TIDYING) as alone:
+        if not alone:
+            return {}
+        done = maintain(app.context(caller).at(store), MaintenanceRequest(whole=True))
+    told = {name: count for name, count in vars(done).items() if count and name in done.COUNTED}
+    return {"maintenance": told} if told else {}
+
+
 def _tried_once(app: App, store: str) -> dict[str, Any]:
     try:
-        return run_once(app, store=store)
+        return run_once(app, store=store) | _tidied(app, store)
     except M3Error as error:
         return {"error": error.code, "message": error.message}
 
 
 def _work_in_open_stores(app: App) -> None:
     for name in set(app.stores.opened) & set(_writable(app)):
-        _tried_once(app, name)
+        with suppress(M3Error):
+            run_once(app, store=name)
+
+
+def _tidy_open_stores(app: App) -> None:
+    for name in set(app.stores.opened) & set(_writable(app)):
+        with suppress(M3Error):
+            _tidied(app, name)
 
 
 class _Chore(NamedTuple):
-    """Something a server does beside its calls, and how long it then leaves it alone."""
+    """Something a server does beside its calls, and how long it leaves it alone, after that and at first."""
 
     run: Callable[[App], object]
     pause_seconds: float
     needs_model: bool = False
+    first_after_seconds: float = 0.0
 
 
 def _back_up(app: App) -> None:
@@ -124,7 +149,11 @@ def _back_up(app: App) -> None:
         back_up_when_due(app.stores.opened[MAIN], schedule_of(app.settings), RETRY_SECONDS)
 
 
-_CHORES = (_Chore(_work_in_open_stores, 2.0, needs_model=True), _Chore(_back_up, 600.0))
+_CHORES = (
+    _Chore(_work_in_open_stores, 2.0, needs_model=True),
+    _Chore(_back_up, 600.0),
+    _Chore(_tidy_open_stores, 3600.0, first_after_seconds=300.0),
+)
 
 
 class BackgroundWork:
@@ -132,7 +161,7 @@ class BackgroundWork:
 
     def __init__(self) -> None:
         self._busy = threading.Lock()
-        self._not_before_seconds = dict.fromkeys(_CHORES, 0.0)
+        self._not_before_seconds: dict[_Chore, float] = {}
 
     def after_call(self, app: App) -> None:
         """Starts on whatever was not done just now, unless that still runs; returns at once."""
@@ -140,7 +169,8 @@ class BackgroundWork:
         chores = [
             chore
             for chore in _CHORES
-            if now >= self._not_before_seconds[chore] and (ready or not chore.needs_model)
+            if now >= self._not_before_seconds.setdefault(chore, now + chore.first_after_seconds)
+            and (ready or not chore.needs_model)
         ]
         if chores and self._busy.acquire(blocking=False):
             threading.Thread(target=self._round, args=(app, chores), name="m3-worker", daemon=True).start()

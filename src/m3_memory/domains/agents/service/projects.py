@@ -6,16 +6,14 @@ stands in it holds too. Each change is the operator's, and an event.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from m3_memory.domains.agents import queries
-from m3_memory.domains.agents.model import Naming, Project, ProjectList, names_of
+from m3_memory.domains.agents.model import Naming, Project, ProjectList
 from m3_memory.domains.memories.service.writes import operation
 from m3_memory.errors import InvalidArgument, NeedsOperator
-from m3_memory.kernel.caller import NO_PLACE, Scope
-from m3_memory.storage.predicates import Filter, view_of
+from m3_memory.kernel.caller import NO_PLACE, Grant, Scope, names_of
+from m3_memory.storage.predicates import Filter, View, circle_audiences, mains_of_aliases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,12 +27,13 @@ _SEE = "m3 project list shows the names"
 
 
 def list_projects(ctx: Context) -> ProjectList:
-    """Every project of the caller's user and circle: written in, linked, or met in a folder."""
+    """The caller's own project; under the grant every one of the circle: written in, linked, or met."""
     with ctx.read() as reader:
-        mains, met = queries.mains_of_aliases(reader), queries.folders(reader)
-        known = {mains.get(name, name) for name in _names(reader, ctx.caller, mains, met)}
+        caller, mains, met = ctx.caller, mains_of_aliases(reader), queries.folders(reader)
+        names = _names(reader, caller, mains, met) if caller.may(Grant.WIDEN) else {caller.project}
+        known = {mains.get(name, name) for name in names}
         groups = [names_of(main, mains) for main in sorted(known)]
-        return ProjectList([_project(reader, ctx.caller, names, met) for names in groups])
+        return ProjectList([_project(reader, caller, group, met) for group in groups])
 
 
 def link(ctx: Context, name: str) -> Naming:
@@ -56,13 +55,13 @@ def merge(ctx: Context, name: str, into: str, kind: str = "merge") -> Naming:
     """
     _ensure_operator(ctx)
     with ctx.write() as writer:
-        mains = queries.mains_of_aliases(writer)
+        mains = mains_of_aliases(writer)
         (joining, *others), main = names_of(name, mains), mains.get(into, into)
         if joining != main:
             for each in (joining, *others):
                 queries.put_alias(writer, each, main)
             operation(ctx, writer).record(kind, "", 0, reason=f"project {joining} joins {main}")
-        return _naming(main, queries.mains_of_aliases(writer), changed=joining != main)
+        return _naming(main, mains_of_aliases(writer), changed=joining != main)
 
 
 def unlink(ctx: Context, name: str) -> Naming:
@@ -72,7 +71,7 @@ def unlink(ctx: Context, name: str) -> Naming:
     """
     _ensure_operator(ctx)
     with ctx.write() as writer:
-        mains = queries.mains_of_aliases(writer)
+        mains = mains_of_aliases(writer)
         if name not in mains:
             aliases = ", ".join(names_of(name, mains)[1:])
             raise InvalidArgument(
@@ -92,7 +91,7 @@ def known_name(ctx: Context, written: str, normal: str) -> str:
     Raises InvalidArgument where nothing is known by either.
     """
     with ctx.read() as reader:
-        known = _names(reader, ctx.caller, queries.mains_of_aliases(reader), queries.folders(reader))
+        known = _names(reader, ctx.caller, mains_of_aliases(reader), queries.folders(reader))
     for name in filter(None, (written, normal)):
         if name in known or name == ctx.caller.project:
             return name
@@ -110,16 +109,13 @@ def _naming(name: str, mains: Mapping[str, str], *, changed: bool) -> Naming:
 
 def _names(reader: Reader, caller: Caller, mains: Mapping[str, str], met: list[Met]) -> set[str]:
     """Every name that something is known by; the empty one where the circle wrote outside projects."""
-    nowhere = replace(caller, project="", project_aliases=()).audience(Scope.AGENT)
-    prefix = nowhere.removesuffix(NO_PLACE)
-    places = [audience.removeprefix(prefix) for audience in queries.audiences_below(reader, prefix)]
-    written = {"" if place == NO_PLACE else unquote(place) for place in places}
+    written = map(caller.project_of, circle_audiences(reader, caller))
     return {*written, *mains, *mains.values(), *(one.name for one in met)}
 
 
 def _project(reader: Reader, caller: Caller, names: tuple[str, ...], met: list[Met]) -> Project:
     main, *aliases = names
-    there = replace(caller, project=main, project_aliases=tuple(aliases))
-    memories, last = queries.shown(reader, view_of(reader, there, Filter(scopes=(Scope.AGENT,))))
+    there = View(caller.looking_into(names), Filter(scopes=(Scope.AGENT,)), reader.now)
+    memories, last = queries.shown(reader, there)
     folders = list(dict.fromkeys(one.folder for one in met if one.name in names))
     return Project(main or NO_PLACE, memories, aliases, folders, last, current=caller.project == main)

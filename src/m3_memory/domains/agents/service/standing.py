@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from m3_memory.context import Standing
 from m3_memory.domains.agents import queries
-from m3_memory.domains.agents.model import placed
+from m3_memory.domains.agents.model import enrolled, placed
 from m3_memory.domains.agents.service.operators import told
 from m3_memory.errors import M3Error
 from m3_memory.kernel.caller import Scope
@@ -23,7 +23,7 @@ from m3_memory.kernel.clock import plus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from m3_memory.domains.agents.model import Met
+    from m3_memory.domains.agents.model import Enrolment, Met
     from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader, Store
 
@@ -34,6 +34,7 @@ RENAMED_SECONDS = 30 * NEWS_SECONDS
 """How long the former name of a folder's project is told."""
 
 _PATIENCE_SECONDS = 0.5
+_MOST_NEWS = 5
 
 
 class _Arrival(NamedTuple):
@@ -53,15 +54,17 @@ class Arrivals:
 
     def stand(self, reader: Reader, caller: Caller) -> Standing:
         """Where this caller stands in this store, with its news until the place is noted."""
-        here = placed(caller, queries.mains_of_aliases(reader) if caller.project else {})
+        mains, enrolment = queries.standing_of(reader, caller.agent_id)
+        here = placed(enrolled(caller, enrolment), mains)
         arrival = _Arrival(reader.origin, caller.user_id, caller.folder, caller.project)
+        elsewhere = tuple(_circle_news(caller, enrolment))
         if arrival in self._told:
-            return Standing(here)
+            return Standing(here, elsewhere)
         known = queries.folders(reader) if caller.folder else []
         is_noted = not caller.folder or (caller.folder, caller.project) in {met[:2] for met in known}
         with self._changing:
             self._met[arrival] = is_noted
-        return Standing(here, (*operator_news(reader), *_place_news(reader, caller, here, known)))
+        return Standing(here, (*elsewhere, *operator_news(reader), *_place_news(reader, caller, here, known)))
 
     def note(self, stores: Iterable[Store]) -> None:
         """Notes the places met since the last time, each in the store it was met in: once they were told of.
@@ -82,10 +85,18 @@ class Arrivals:
 
 
 def operator_news(reader: Reader) -> list[str]:
-    """That the operator's passphrase was set or changed, for a day."""
-    event = queries.last_event(reader)
-    is_new = event and plus(event[0], NEWS_SECONDS) >= reader.now
-    return [str(told(event))] if is_new else []
+    """What was changed for a day: the operator's passphrase, and agents' circles, grants and trust."""
+    events = queries.last_grants(reader, _MOST_NEWS)
+    return [str(told(event)) for event in events if plus(event[0], NEWS_SECONDS) >= reader.now]
+
+
+def _circle_news(caller: Caller, enrolment: Enrolment | None) -> Iterator[str]:
+    """That a client goes by the name of an agent with a circle of its own, and stands elsewhere."""
+    if enrolment and caller.is_claimed and enrolment.circle != caller.circle:
+        yield (
+            f"the agent {caller.agent_id} has the circle {enrolment.circle}, which no client's own name leads"
+            f" to: this one stands in {caller.circle}; --agent {caller.agent_id} in its entry names it"
+        )
 
 
 def _place_news(reader: Reader, caller: Caller, here: Caller, known: list[Met]) -> Iterator[str]:

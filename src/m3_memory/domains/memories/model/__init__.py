@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import NamedTuple
 
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.kernel.contradiction import Statement
 from m3_memory.kernel.fingerprint import Fingerprint
-from m3_memory.kernel.interval import shown
 
 EMBED_JOB = "embed"
 """The kind of the jobs that bring vectors."""
@@ -64,6 +63,16 @@ class Vectors:
     warnings: tuple[str, ...] = ()
 
 
+class Near(NamedTuple):
+    """Items near a draft in meaning, and how far the store had come when they were looked for.
+
+    `seen` is empty where nothing was looked for.
+    """
+
+    items: tuple[int, ...] = ()
+    seen: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A checked statement, ready to be stored: secrets out, text analysed, vectors computed.
@@ -96,6 +105,7 @@ class Draft:
     trust_state: str = "accepted"
     pinned: bool = False
     vectors: Vectors = field(default_factory=Vectors)
+    near: Near = Near()
     warnings: tuple[str, ...] = ()
 
     def starting(self, store_time: str) -> Draft:
@@ -185,8 +195,15 @@ class Standing:
 
     audience: int
     variant: str
-    is_candidate: bool
+    trust_state: str
     statement: Statement
+    pinned: bool = False
+    since: str = ""
+    """Since when the store believes it."""
+
+    @property
+    def is_candidate(self) -> bool:
+        return self.trust_state == "candidate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,58 +256,13 @@ class ChangeResult:
     changed: list[str] = field(default_factory=list[str])
     vector: VectorStatus | None = None
     warnings: list[str] = field(default_factory=list[str])
+    review_id: str | None = None
 
     def headline(self) -> str:
         return f"{_CHANGED.get(self.status, self.status.capitalize())}: {self.id}"
 
 
-_CHANGED = {"deleted": "Soft-deleted"}
-
-
-@dataclass(frozen=True)
-class MemoryRecord:
-    """One memory as reads show it. Absent fields have nothing to say."""
-
-    id: str
-    version: int
-    type: str
-    title: str
-    content: str
-    metadata: dict[str, Any]
-    scope: str
-    agent_id: str
-    source: str
-    importance: float
-    pinned: bool
-    trust_state: str
-    actionable: str
-    valid_from: str
-    recorded_at: str
-    valid_to: str | None = None
-    expires_at: str | None = None
-    conversation_id: str | None = None
-    project: str | None = None
-    model_id: str | None = None
-    variant: str | None = None
-    refresh_on: str | None = None
-    refresh_reason: str | None = None
-    stale: bool | None = None
-
-
-@dataclass(frozen=True)
-class GetResult:
-    """The answer to memory_get: the memory, or why it is not current."""
-
-    id: str
-    status: str
-    scope: str
-    state: str | None = None
-    since: str | None = None
-    successor: str | None = None
-    memory: MemoryRecord | None = None
-
-    def headline(self) -> str:
-        return f"Memory {self.id}: {self.status}" + (f" ({self.state})" if self.state else "")
+_CHANGED = {"deleted": "Soft-deleted", "candidate": "Waits for a person", "proposed": "Proposed to a person"}
 
 
 @dataclass(frozen=True)
@@ -314,47 +286,3 @@ class HistoryResult:
 
     def headline(self) -> str:
         return f"{len(self.events)} of {self.total} events of {self.memory_id}, newest first:"
-
-
-def digestible(said: Version | Draft, valid_from: str, valid_to: str, state: State) -> str:
-    """What an event's digest of a memory is taken of: all that an update can change."""
-    parts = (said.type, said.title, said.content, said.metadata, said.conversation_id, valid_from, valid_to)
-    ranked = (state.importance, int(state.pinned), state.refresh_on, state.refresh_reason)
-    return "\x1f".join(map(str, parts + ranked))
-
-
-def actionable(trust_state: str) -> str:
-    """What a memory of this trust state may be used for."""
-    return {"accepted": "inform", "verified": "act"}.get(trust_state, "no")
-
-
-def record_of(
-    version: Version, belief: Belief, state: State, metadata: dict[str, Any], now: str
-) -> MemoryRecord:
-    """A stored version, its belief and its state as reads show them."""
-    return MemoryRecord(
-        id=version.memory_id,
-        version=version.version,
-        type=version.type,
-        title=version.title,
-        content=version.content,
-        metadata=metadata,
-        scope=version.scope,
-        agent_id=version.agent_id,
-        source=version.source,
-        importance=state.importance,
-        pinned=state.pinned,
-        trust_state=belief.trust_state,
-        actionable=actionable(belief.trust_state),
-        valid_from=belief.valid_from,
-        recorded_at=belief.recorded_from,
-        valid_to=shown(belief.valid_to),
-        expires_at=shown(belief.expires_at),
-        conversation_id=version.conversation_id or None,
-        project=version.project or None,
-        model_id=version.model_id or None,
-        variant=version.variant or None,
-        refresh_on=state.refresh_on or None,
-        refresh_reason=state.refresh_reason or None,
-        stale=True if state.refresh_on and state.refresh_on <= now else None,
-    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import HistoryEvent, State
 from m3_memory.domains.memories.queries.edges import leads_elsewhere
-from m3_memory.kernel.clock import FOREVER
+from m3_memory.kernel.clock import FOREVER, plus
 from m3_memory.storage.inserts import insert_returning, insert_rows
 from m3_memory.storage.predicates import held
 from m3_memory.storage.sql import Sql, any_of, sql
@@ -24,6 +24,7 @@ _BELIEF = sql(
     " expires_at,"
     " audience, type, agent_id, conversation_id, variant, opened_by, closed_by"
 )
+_SEEN_SECONDS = 60.0
 _OPEN = sql("recorded_to = '9999-12-31T23:59:59.999999Z'")
 
 
@@ -155,21 +156,6 @@ def open_edge(writer: Writer, from_id: str, to_id: str, kind: str, event: int) -
     )
 
 
-def insert_sightings(writer: Writer, caller: Caller, seen: Sequence[tuple[str, int]]) -> None:
-    """Counts that the caller said again what memories say: each its id and the event that tells of it."""
-    insert_rows(
-        writer,
-        sql(
-            "INSERT INTO memory_corroborations (memory_id, agent_id, conversation_id, agrees, trust,"
-            " recorded_at, event)"
-        ),
-        [
-            (memory_id, caller.agent_id, caller.conversation_id, 1, 1.0, writer.store_time, event)
-            for memory_id, event in seen
-        ],
-    )
-
-
 def audience_number(writer: Writer, name: str) -> int:
     """The number of an audience, given to it at its first write."""
     return audience_numbers(writer, [name])[name]
@@ -200,19 +186,22 @@ def audience_names(reader: Reader, numbers: Sequence[int]) -> dict[int, str]:
 
 
 def agent_number(writer: Writer, caller: Caller) -> int:
-    """The number of the caller's agent, given to it at its first write."""
+    """The number of the caller's agent, given to it at its first write; which was seen now, to the minute."""
     row = writer.row(
-        sql("SELECT agent FROM agents WHERE owner = ? AND agent_id = ?", writer.owner, caller.agent_id)
+        sql(
+            "SELECT agent, last_seen_at FROM agents WHERE owner = ? AND agent_id = ?",
+            *(writer.owner, caller.agent_id),
+        )
     )
     if row:
+        if text(row[1]) < plus(writer.store_time, -_SEEN_SECONDS):
+            seen = sql("UPDATE agents SET last_seen_at = ?, state = ''", writer.store_time)
+            writer.put(seen + sql("WHERE agent = ?", number(row[0])))
         return number(row[0])
     return writer.insert(
         sql(
-            "INSERT INTO agents (owner, agent_id, circle, grants, trust, first_seen_at)"
-            " VALUES (?, ?, ?, '', 1.0, ?) RETURNING agent",
-            writer.owner,
-            caller.agent_id,
-            caller.circle,
-            writer.store_time,
+            "INSERT INTO agents (owner, agent_id, circle, grants, trust, first_seen_at, last_seen_at)"
+            " VALUES (?, ?, ?, '', 1.0, ?, ?) RETURNING agent",
+            *(writer.owner, caller.agent_id, caller.circle, writer.store_time, writer.store_time),
         )
     )

@@ -8,7 +8,7 @@ from m3_memory.domains.memories.model import Standing, Version
 from m3_memory.kernel.analyser import audience_token
 from m3_memory.kernel.contradiction import Statement
 from m3_memory.storage.inserts import insert_returning, insert_rows
-from m3_memory.storage.sql import Row, any_of, sql
+from m3_memory.storage.sql import Row, Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
@@ -47,38 +47,67 @@ def last_version(reader: Reader, memory_id: str) -> int:
     return number(row[0]) if row and row[0] is not None else 0
 
 
-def standing(reader: Reader, audience: int, variant: str, new: Statement) -> list[Statement]:
-    """What a new statement is compared with: those of its audience, type, variant and normal form that stand
-    when it begins to hold, or now.
-    """
-    found = standing_with(reader, [audience], [new.normal_hash])
-    return [
-        other.statement
-        for other in found
-        if (other.variant, other.statement.type) == (variant, new.type)
-        and not other.is_candidate
-        and other.statement.holds_at(new.valid_from, reader.now)
-    ]
+_STANDING = sql(
+    "SELECT v.item, i.audience, v.variant, v.trust_state, coalesce(s.pinned, 0), v.recorded_from,"
+    " v.memory_id, v.type, i.normal_hash, v.valid_from, v.valid_to, i.title, i.content FROM memory_items AS i"
+    " JOIN memory_validity AS v ON v.item = i.item AND v.recorded_to = '9999-12-31T23:59:59.999999Z'"
+    " LEFT JOIN memory_state AS s ON s.memory_id = v.memory_id"
+)
 
 
 def standing_with(reader: Reader, audiences: Sequence[int], normal_hashes: Sequence[str]) -> list[Standing]:
     """Open, unrejected, unexpired beliefs of these audiences that say one of these things in normal form."""
+    where = any_of("i.normal_hash", normal_hashes) + sql("AND") + any_of("i.audience", audiences)
+    return [*_standing(reader, where + sql("AND v.trust_state <> 'rejected'")).values()]
+
+
+def standing_at(reader: Reader, items: Sequence[int]) -> dict[int, Standing]:
+    """The open, unexpired beliefs in these versions, rejected ones too, by item; of any audience."""
+    return _standing(reader, any_of("i.item", items)) if items else {}
+
+
+def said_before(reader: Reader, memory_ids: Sequence[str], since: str) -> list[tuple[str, Statement]]:
+    """What these memories took the place of from a store time on: each with the last word of one of those."""
     found = reader.rows(
         sql(
-            "SELECT i.audience, v.variant, v.trust_state = 'candidate', v.memory_id, v.type, i.normal_hash,"
-            " v.valid_from, v.valid_to FROM memory_items AS i"
-            " JOIN memory_validity AS v ON v.item = i.item"
-            " WHERE v.recorded_to = '9999-12-31T23:59:59.999999Z' AND v.trust_state <> 'rejected'"
-            " AND v.expires_at > ? AND",
-            reader.now,
+            "SELECT r.from_id, i.memory_id, i.type, i.normal_hash, v.valid_from, v.valid_to, i.title,"
+            " i.content FROM memory_relationships AS r JOIN memory_items AS i ON i.memory_id = r.to_id"
+            " JOIN memory_validity AS v ON v.item = i.item AND v.belief ="
+            " (SELECT max(every.belief) FROM memory_validity AS every WHERE every.memory_id = i.memory_id)"
+            " WHERE r.type = 'supersedes' AND r.recorded_to = '9999-12-31T23:59:59.999999Z'"
+            " AND r.recorded_from >= ? AND",
+            since,
         )
-        + any_of("i.normal_hash", normal_hashes)
-        + sql("AND")
-        + any_of("i.audience", audiences)
+        + any_of("r.from_id", memory_ids)
     )
-    return [
-        Standing(number(row[0]), text(row[1]), bool(row[2]), Statement(*map(text, row[3:]))) for row in found
-    ]
+    return [(text(row[0]), Statement(*map(text, row[1:]))) for row in found]
+
+
+def progress(reader: Reader) -> str:
+    """How far the user's part of the store has come: another text as soon as anything is written to it."""
+    row = reader.row(
+        sql(
+            "SELECT (SELECT max(sequence) FROM search_changes),"
+            " (SELECT last_sequence FROM owners WHERE user_id = ?)",
+            reader.user_id,
+        )
+    )
+    return f"{row[0]}:{row[1]}" if row else ""
+
+
+def _standing(reader: Reader, where: Sql) -> dict[int, Standing]:
+    rows = reader.rows(_STANDING + sql("WHERE v.expires_at > ? AND", reader.now) + where)
+    return {
+        number(item): Standing(
+            number(audience),
+            text(variant),
+            text(trust),
+            Statement(*map(text, said)),
+            bool(pinned),
+            text(since),
+        )
+        for item, audience, variant, trust, pinned, since, *said in rows
+    }
 
 
 def superseded_with(

@@ -7,7 +7,7 @@ from m3_memory.domains.memories.service.changes import UpdateRequest, delete, up
 from m3_memory.domains.memories.service.chunks import tried
 from m3_memory.domains.memories.service.from_file import write_from_file
 from m3_memory.domains.memories.service.reads import get, history
-from m3_memory.domains.memories.service.superseding import SupersedeRequest, supersede
+from m3_memory.domains.memories.service.replacing import SupersedeRequest, supersede
 from m3_memory.domains.memories.service.undo import restore
 from m3_memory.domains.memories.service.writes import write
 

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import (
-    Belief,
     ChangeResult,
     Draft,
     State,
     Vectors,
     VectorStatus,
     WriteRequest,
-    digestible,
 )
+from m3_memory.domains.memories.model.holding import Holding, digestible
+from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Question, ReviewKind
 from m3_memory.domains.memories.service.chunks import only, tried
-from m3_memory.domains.memories.service.drafts import TEXTS, embedded, prepare
+from m3_memory.domains.memories.service.derived import retire_derived
+from m3_memory.domains.memories.service.drafts import TEXTS, clean_draft, embedded, prepare
 from m3_memory.domains.memories.service.neighbours import Proposal, neighbours
 from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.domains.memories.service.outcomes import Replaced, marked
+from m3_memory.domains.memories.service.reviews import ask_all
 from m3_memory.domains.memories.service.succession import refuse_superseded_memory
 from m3_memory.domains.memories.service.targets import Target, targets
 from m3_memory.domains.memories.service.versions import (
@@ -30,6 +33,7 @@ from m3_memory.domains.memories.service.versions import (
     store_vectors,
     store_version,
 )
+from m3_memory.domains.memories.service.writes import add_all
 from m3_memory.errors import DuplicateValue, EmbedderUnavailable, InvalidArgument, M3Error, NeedsOperator
 from m3_memory.inference.embedder import EmbedderState
 from m3_memory.kernel.vocabulary import CLEAR
@@ -95,6 +99,14 @@ def update_all(
             ]
 
 
+def update_in(op: Operation, found: Target, request: UpdateRequest) -> ChangeResult:
+    """As `update`, in an open transaction, of texts without secrets; a vector due is left to a job."""
+    draft = clean_draft(_merged(found, request))
+    anew = (draft.content, draft.title) != (found.version.content, found.version.title)
+    due = Vectors(missing=1, status=VectorStatus.PENDING) if anew and found.version.embed else Vectors()
+    return _apply(op, found, replace(draft, vectors=due, names_start=False), request)
+
+
 def delete(ctx: Context, memory_id: str, *, hard: bool = False) -> ChangeResult:
     """Ends the store's belief in a memory, for every world time; undone by memory_restore."""
     return only(delete_all(ctx, [memory_id], hard=hard))
@@ -112,11 +124,41 @@ def delete_all(
         found = targets(writer, ctx.caller, memory_ids)
         if hard:
             found = [of if isinstance(of, M3Error) else _not_for_good() for of in found]
-        _delete_all(op, [of for of in found if isinstance(of, Target)])
-    return [of if isinstance(of, M3Error) else _deleted(of.belief) for of in found]
+        current = [of for of in found if isinstance(of, Target)]
+        kept = [of for of in current if of.is_kept_from(op.caller)]
+        delete_in(op, [of for of in current if not of.is_kept_from(op.caller)])
+        done = {
+            of.belief.memory_id: ChangeResult(of.belief.memory_id, "deleted", of.belief.version)
+            for of in current
+        }
+        done |= zip([of.belief.memory_id for of in kept], _proposed_all(op, kept), strict=True)
+    return [of if isinstance(of, M3Error) else done[of.belief.memory_id] for of in found]
 
 
-def _delete_all(op: Operation, found: Sequence[Target]) -> None:
+def _proposed_all(op: Operation, kept: Sequence[Target], **changes: object) -> list[ChangeResult]:
+    """Asks a person about memories that only a person may change: to delete them, or these changes."""
+    steps = [
+        PlanStep(Act.UPDATE if changes else Act.DELETE, of.belief.memory_id, changes=changes) for of in kept
+    ]
+    questions = [
+        Question(
+            *(ReviewKind.PLAN, of.belief.audience, (of.belief.memory_id,), {"reason": "verified"}),
+            Plan((step,)),
+        )
+        for of, step in zip(kept, steps, strict=True)
+    ]
+    asked = ask_all(op, marked(op, questions))
+    said = "a person verified it: nothing changed, and they are asked"
+    return [
+        ChangeResult(
+            *(of.belief.memory_id, "proposed", of.belief.version), warnings=[said], review_id=review_id
+        )
+        for of, (review_id, _) in zip(kept, asked, strict=True)
+    ]
+
+
+def delete_in(op: Operation, found: Sequence[Target], reason: str = "") -> None:
+    """Ends the store's belief in these memories, in an open transaction."""
     beliefs = [of.belief for of in found]
     states = queries.states_of(op.writer, [belief.memory_id for belief in beliefs])
     events = op.record_all(
@@ -125,6 +167,7 @@ def _delete_all(op: Operation, found: Sequence[Target]) -> None:
                 "delete",
                 of.belief.memory_id,
                 of.belief.version,
+                reason=reason,
                 before=of.digestible(states[of.belief.memory_id]),
             )
             for of in found
@@ -135,10 +178,7 @@ def _delete_all(op: Operation, found: Sequence[Target]) -> None:
     )
     assert closed == len(found), "the owner's lock is held: nobody else can have closed any"
     queries.note_changes(op.writer, [(belief.item, "belief") for belief in beliefs])
-
-
-def _deleted(belief: Belief) -> ChangeResult:
-    return ChangeResult(belief.memory_id, "deleted", belief.version)
+    retire_derived(op, [belief.memory_id for belief in beliefs], "deleted")
 
 
 def _not_for_good() -> NeedsOperator:
@@ -151,7 +191,7 @@ def _not_for_good() -> NeedsOperator:
 def _drafted(ctx: Context, found: Target, request: UpdateRequest) -> tuple[Target, Draft]:
     """The memory as it was read, and as it would be written with the changes in it."""
     draft = prepare(ctx, _merged(found, request), _given(request))
-    return found, replace(draft, vectors=_vectors(ctx, found, draft, request), names_start=False)
+    return found, replace(_with_vectors(ctx, found, draft, request), names_start=False)
 
 
 def _update(
@@ -162,7 +202,34 @@ def _update(
         raise now
     if now.belief.belief != found.belief.belief:
         raise _MovedError
-    return _apply(op, now, draft, request)
+    return (
+        _proposed(op, now, draft, request) if now.is_kept_from(op.caller) else _apply(op, now, draft, request)
+    )
+
+
+def _proposed(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -> ChangeResult:
+    """What comes of an update of what a person verified: new text waits as candidate, and they are asked."""
+    changed = _changed_fields(found, draft)
+    if "content" not in changed:
+        said = {"title": draft.title, "metadata": json.loads(draft.metadata), "valid_to": draft.valid_to}
+        given = {name: value for name, value in said.items() if name in changed}
+        if request.importance is not None:
+            given["importance"] = request.importance
+        if not given:
+            raise NeedsOperator(
+                f"memory {found.belief.memory_id} was verified by a person",
+                "ask the person to change it, or write what you know beside it",
+            )
+        return _proposed_all(op, [found], **given)[0]
+    told = only(
+        add_all(op, [(replace(draft, embed=found.version.embed), "")], replaced=Replaced(found, Act.UPDATE))
+    )
+    said = f"a person verified it: the new text waits as memory {told.id}, and they are asked"
+    return ChangeResult(
+        *(found.belief.memory_id, "candidate", found.belief.version),
+        warnings=[*draft.warnings, said],
+        review_id=told.review_id,
+    )
 
 
 def _merged(found: Target, request: UpdateRequest) -> WriteRequest:
@@ -196,7 +263,7 @@ def _given(request: UpdateRequest) -> frozenset[str]:
     return frozenset(name for name in TEXTS & set(UpdateRequest.__slots__) if getattr(request, name))
 
 
-def _vectors(ctx: Context, found: Target, draft: Draft, request: UpdateRequest) -> Vectors:
+def _with_vectors(ctx: Context, found: Target, draft: Draft, request: UpdateRequest) -> Draft:
     """New vectors where the meaning changed or they were asked for; then EmbedderUnavailable if it is off."""
     if request.reembed and ctx.embedder.state is EmbedderState.OFF:
         raise EmbedderUnavailable(
@@ -204,8 +271,8 @@ def _vectors(ctx: Context, found: Target, draft: Draft, request: UpdateRequest) 
         )
     says_anew = (draft.content, draft.title) != (found.version.content, found.version.title)
     if request.reembed or (says_anew and found.version.embed):
-        return embedded(ctx, replace(draft, embed=True)).vectors
-    return Vectors()
+        return embedded(ctx, replace(draft, embed=True))
+    return draft
 
 
 def _patched(given: str, stored: str) -> str:
@@ -222,13 +289,15 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
     if not changed:
         return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
     _check_growth(op, found, draft, changed)
+    trust_state = _trust(found, is_new=_needs_version(changed))
+    held = Holding(draft.valid_from, draft.valid_to, trust_state, found.belief.audience)
     event = op.record(
         _kind(changed),
         found.belief.memory_id,
         found.belief.version + (1 if _needs_version(changed) else 0),
         reason=",".join(changed),
         before=found.digestible(state),
-        after=digestible(draft, draft.valid_from, draft.valid_to, patched),
+        after=digestible(draft, held, patched),
     )
     if patched != state:
         queries.put_state(op.writer, found.belief.memory_id, patched)
@@ -244,7 +313,7 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
                 valid_to=draft.valid_to,
                 conversation_id=draft.conversation_id,
                 agent_id=op.caller.agent_id if item != found.version.item else found.belief.agent_id,
-                trust_state=_trust(found, item),
+                trust_state=trust_state,
                 opened_by=event,
             ),
         )
@@ -258,10 +327,10 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
     )
 
 
-def _trust(found: Target, item: int) -> str:
+def _trust(found: Target, *, is_new: bool) -> str:
     """A new version never keeps verified: nobody has checked what it says."""
     state = found.belief.trust_state
-    return "accepted" if state == "verified" and item != found.version.item else state
+    return "accepted" if state == "verified" and is_new else state
 
 
 def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> tuple[int, int]:
@@ -290,10 +359,11 @@ def _check_growth(op: Operation, found: Target, draft: Draft, changed: list[str]
     if not grows and "content" not in changed:
         return
     proposal = Proposal(draft, memory_id, found.version.audience)
-    if repeated := neighbours(op.writer, op.caller, [proposal]).check(proposal):
+    finding = neighbours(op.writer, op.caller, [proposal]).check(op, proposal)
+    if finding.repeats:
         raise DuplicateValue(
-            f"memory {repeated} says this already",
-            f"delete {memory_id} instead, or supersede it with {repeated}",
+            f"memory {finding.repeats} says this already",
+            f"delete {memory_id} instead, or supersede it with {finding.repeats}",
         )
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import Draft, Vectors, VectorStatus, WriteRequest
+from m3_memory.domains.memories.service.nearness import near_all
 from m3_memory.errors import EmbedderUnavailable, InvalidArgument, M3Error, NeedsGrant, SecretRefused
 from m3_memory.inference.embedder import EmbedderState
 from m3_memory.kernel.analyser import analyse
@@ -87,8 +88,16 @@ def prepared_all(ctx: Context, requests: Sequence[WriteRequest]) -> list[Draft |
 
 def _prepared(ctx: Context, request: WriteRequest, given: frozenset[str]) -> Draft:
     """The draft, still without vectors."""
+    return _draft(request, *_without_secrets(ctx, _checked_texts(request), given))
+
+
+def clean_draft(request: WriteRequest) -> Draft:
+    """A draft of texts that passed the secret detector before, without vectors. Raises InvalidInput errors."""
+    return _draft(request, _checked_texts(request), ())
+
+
+def _draft(request: WriteRequest, said: Mapping[str, str], findings: Sequence[str]) -> Draft:
     scope = checked_scope(request.scope or Scope.AGENT)
-    said, findings = _without_secrets(ctx, _checked_texts(request), given)
     content, title = said["content"], said["title"]
     type_, notices = _type(request, content)
     _interval(request)
@@ -129,8 +138,9 @@ def embedded(ctx: Context, draft: Draft) -> Draft:
 
 
 def embedded_all(ctx: Context, drafts: Sequence[Draft], seconds: float = math.inf) -> list[Draft]:
-    """As `embedded` for each; what is not done after so many seconds, or when the call's time is up, is left
-    to jobs.
+    """As `embedded` for each, and with what is near in meaning.
+
+    What is not done after so many seconds, or when the call's time is up, is left to jobs.
     """
     until = ctx.clock.monotonic() + seconds
     wanting = [place for place, draft in enumerate(drafts) if draft.embed]
@@ -147,7 +157,11 @@ def embedded_all(ctx: Context, drafts: Sequence[Draft], seconds: float = math.in
     vectors |= dict.fromkeys(
         wanting, _later("the call had no time left for it") if embedder else _deferred(ctx)
     )
-    return [replace(d, vectors=vectors[n]) if n in vectors else d for n, d in enumerate(drafts)]
+    ready = [replace(d, vectors=vectors[n]) if n in vectors else d for n, d in enumerate(drafts)]
+    if ctx.settings.contradiction == "off" or not any(draft.vectors.vectors for draft in ready):
+        return ready
+    with ctx.read() as reader:
+        return near_all(reader, ctx.caller, ready)
 
 
 def _is_time(ctx: Context, until: float) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model import Near, Vectors
 from m3_memory.domains.memories.service.drafts import embedded_text
+from m3_memory.domains.memories.service.late_check import check_late, near_late
+from m3_memory.domains.memories.service.operations import operation
 from m3_memory.errors import EmbedderUnavailable
 from m3_memory.storage import embeddings
 
@@ -21,7 +24,8 @@ _LOAD_SECONDS = 30.0
 def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
     """Embeds the windows of a version that have no vector yet; the result stores them.
 
-    Storing does nothing where the version was erased, or another job brought them, meanwhile.
+    The first vectors of a version bring the check that its write could not make, with the rights of its
+    writer. Storing does nothing where the version was erased, or another job brought them, meanwhile.
     Raises EmbedderUnavailable while there is no model.
     """
     embedder = ctx.embedder.get(_LOAD_SECONDS)
@@ -39,11 +43,18 @@ def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
     windows = embedder.windows(embedded_text(version.title, version.content, version.embed_text))
     vectors = embedder.embed(windows[known:])
 
+    asked = version, Vectors(fingerprint, tuple(vectors))
+    with ctx.read() as reader:
+        looked = near_late(reader, asked) if ctx.settings.contradiction != "off" else Near()
+
     def store(writer: Writer) -> None:
         number = embeddings.space_for(writer, fingerprint)
         if queries.find_version(writer, item) and embeddings.window_count(writer, item, number) == known:
+            is_first = not embeddings.having_vectors(writer, [item])
             embeddings.insert_vectors(writer, item, number, vectors, known)
             queries.note_change(writer, item, "vector")
+            if is_first and looked.seen:
+                check_late(operation(ctx, writer), asked, looked)
 
     return store
 

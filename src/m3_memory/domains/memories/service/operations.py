@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a change needs to be recorded: the caller, its agent's number, and the open transaction."""
+    """What a change needs to be recorded: the caller, its agent's number, and the open transaction.
+
+    `contradiction` is the setting of that name.
+    """
 
     caller: Caller
     writer: Writer
     operation_id: str
     agent: int
+    contradiction: str = "auto"
 
     def record(self, kind: str, memory_id: str, version: int, **details: str) -> int:
         """Adds one event to the history; returns its number. Details: other_id, reason, before, after."""
@@ -51,4 +55,5 @@ def operation(ctx: Context, writer: Writer, operation_id: str = "") -> Operation
         writer,
         operation_id or new_id(writer.store_time),
         queries.agent_number(writer, ctx.caller),
+        ctx.settings.contradiction,
     )

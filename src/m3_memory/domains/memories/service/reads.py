@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import GetResult, HistoryResult, MemoryRecord, record_of
+from m3_memory.domains.memories.model import HistoryResult
+from m3_memory.domains.memories.model.record import GetResult, MemoryRecord, record_of
+from m3_memory.domains.memories.service.confidence import marks_of
 from m3_memory.domains.memories.service.standing import CURRENT, state_now
 from m3_memory.domains.memories.service.succession import current_successor
 from m3_memory.domains.memories.service.targets import not_found
@@ -49,7 +50,7 @@ def _got(ctx: Context, id_or_prefix: str, narrowing: Filter) -> GetResult:
             state = "variant"
         if state == CURRENT:
             return _current(reader, newest, shown)
-        successor = current_successor(reader, ctx.caller, memory_id)
+        successor = current_successor(reader, view.caller, memory_id)
         return GetResult(
             id=memory_id,
             status="not_current",
@@ -61,10 +62,10 @@ def _got(ctx: Context, id_or_prefix: str, narrowing: Filter) -> GetResult:
         )
 
 
-def history(ctx: Context, memory_id: str, limit: int, known_at: str = "") -> HistoryResult:
-    """What happened to a memory, newest first, up to a store time. Raises as `get` does."""
+def history(ctx: Context, memory_id: str, limit: int, narrowing: Filter) -> HistoryResult:
+    """What happened to a memory, newest first, up to the narrowing's `known_at`. Raises as `get` does."""
     with ctx.read() as reader:
-        view = view_of(reader, ctx.caller, Filter(known_at=known_at))
+        view = view_of(reader, ctx.caller, narrowing)
         full = resolve(reader, view, memory_id)
         events, total = queries.events_of(reader, view, full, limit)
         if not total:
@@ -95,7 +96,8 @@ def record(reader: Reader, belief: Belief) -> MemoryRecord:
     """The memory as this belief has it."""
     version = queries.version_of(reader, belief.item)
     state = queries.state_of(reader, belief.memory_id)
-    return record_of(version, belief, state, json.loads(version.metadata), reader.now)
+    marks = marks_of(reader, [belief.memory_id])[belief.memory_id]
+    return record_of(version, belief, state, marks, reader.now)
 
 
 def _current(reader: Reader, newest: Belief, shown: Belief | None) -> GetResult:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from m3_memory.domains.memories import queries
+from m3_memory.domains.memories.model.review import ReviewState, mark_of, plan_of, plan_text
+from m3_memory.domains.memories.service.targets import Target
 from m3_memory.kernel.clock import plus
+from m3_memory.storage.predicates import Filter, audience_numbers, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from m3_memory.domains.memories.model import Belief
     from m3_memory.domains.memories.model.review import Question
+    from m3_memory.domains.memories.queries import Act
     from m3_memory.domains.memories.service.operations import Operation
+    from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader
     from m3_memory.storage.history import Event
 
@@ -59,10 +66,75 @@ def disputed(reader: Reader, memory_ids: Iterable[str]) -> dict[str, list[str]]:
     return queries.open_conflicts(reader, list(memory_ids))
 
 
+def concerned_audiences(reader: Reader, caller: Caller) -> list[int]:
+    """The audiences whose questions concern a caller: those it holds, an operator all of the user's."""
+    if caller.is_operator:
+        return user_audiences(reader)
+    return audience_numbers(reader, view_of(reader, caller, Filter()))
+
+
+def user_audiences(reader: Reader) -> list[int]:
+    """The audiences of the reader's user, whoever holds them."""
+    return queries.audiences_of_user(reader)
+
+
+def standing_as(reader: Reader, memory_ids: Iterable[str]) -> dict[str, tuple[str, Belief]]:
+    """How each of these memories stands: its mark, and the last belief held of it; of any audience."""
+    newest = {belief.memory_id: belief for belief in queries.beliefs_of(reader, memory_ids)}
+    return {memory_id: (mark_of(belief), belief) for memory_id, belief in newest.items()}
+
+
+def believed(reader: Reader, memory_ids: Sequence[str]) -> dict[str, Target]:
+    """Those of these memories that the store believes, of any audience: for who saw to that before."""
+    beliefs = queries.open_beliefs_of(reader, memory_ids) if memory_ids else {}
+    versions = queries.versions_of(reader, [belief.item for belief in beliefs.values()]) if beliefs else {}
+    return {memory_id: Target(belief, versions[belief.item]) for memory_id, belief in beliefs.items()}
+
+
+def merge_in(op: Operation, duplicate: Target, other_id: str) -> None:
+    """Closes a memory that says what another says, where its sightings count from now on."""
+    belief = duplicate.belief
+    before = duplicate.digestible(queries.state_of(op.writer, belief.memory_id))
+    event = op.record("merge", belief.memory_id, belief.version, other_id=other_id, before=before)
+    closed = queries.close_belief(op.writer, belief, event)
+    assert closed, "the owner's lock is held: nobody else can have closed it"
+    queries.copy_sightings(op.writer, belief.memory_id, other_id, event)
+
+
+def settle(op: Operation, review_id: str, states: tuple[str, str], decision: str, by: str) -> None:
+    """Brings a question from the first of these states, which it is in, to the second; tells no history."""
+    changed = queries.decide_question(op.writer, review_id, states, decision, by)
+    assert changed, "the owner's lock is held: nobody else can have decided it"
+
+
+def follow_undo(op: Operation, undone: Iterable[Act], memory_ids: Sequence[str]) -> None:
+    """What an undo means for questions about these memories: decided by what it takes back, a question is
+    open again; asked by it, and still open, it is withdrawn.
+    """
+    calls = sorted({act.operation_id for act in undone})
+    for what, review_id, state in queries.asked_and_decided(op.writer, calls, memory_ids) if calls else ():
+        then = (ReviewState.OPEN, ReviewState.STALE) if what == "asked" else (state, ReviewState.OPEN)
+        if state == then[0] != then[1] and queries.decide_question(
+            op.writer, review_id, then, "withdrawn" if what == "asked" else ""
+        ):
+            told = "withdrew" if what == "asked" else "reopened"
+            if then[1] is ReviewState.OPEN:
+                _expect_anew(op, review_id, memory_ids)
+            op.record("review", memory_ids[0] if memory_ids else "", 0, reason=f"{told} {review_id}")
+
+
 def derived_id(reader: Reader, *parts: str) -> str:
     """An id that follows from these texts in this store alone: the same each time, and foreseen by nobody."""
     digest = hmac.new(reader.secret_key, "\x1f".join(parts).encode(), hashlib.sha256)
     return str(UUID(bytes=digest.digest()[:16], version=5))
+
+
+def _expect_anew(op: Operation, review_id: str, memory_ids: Sequence[str]) -> None:
+    """A question that is open again expects memories as an undo has put them back."""
+    plan = plan_of(queries.plan_stored(op.writer, review_id))
+    now = standing_as(op.writer, [memory_id for memory_id in memory_ids if memory_id in plan.expects])
+    expects = {**plan.expects, **{memory_id: mark for memory_id, (mark, _) in now.items()}}
+    queries.put_plan(op.writer, review_id, plan_text(replace(plan, expects=expects)))
 
 
 def _question_id(reader: Reader, question: Question) -> str:

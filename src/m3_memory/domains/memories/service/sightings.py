@@ -47,7 +47,7 @@ def sighted_all(
     said = _said(op, [memory_id for _, memory_id in sightings])
     seen = [memory_id for _, memory_id in sightings] if counted else []
     events = op.record_all([op.event("corroborate", m, said[m].belief.version) for m in seen])
-    queries.insert_sightings(op.writer, op.caller, list(zip(seen, events, strict=True)))
+    queries.insert_voices(op.writer, op.caller, list(zip(seen, events, strict=True)))
     return [
         WriteResult(
             id=memory_id,

@@ -9,7 +9,7 @@ from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import ChangeResult, State
 from m3_memory.domains.memories.service.operations import Operation, operation
 from m3_memory.domains.memories.service.reads import resolve
-from m3_memory.domains.memories.service.targets import Target, beside
+from m3_memory.domains.memories.service.targets import Target, target
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
@@ -57,25 +57,24 @@ def pin(ctx: Context, id_or_prefix: str, *, pinned: bool) -> ChangeResult:
 def feedback(ctx: Context, id_or_prefix: str, said: str) -> FeedbackResult:
     """Takes note that a memory was useful, not useful or misleading.
 
-    The first two move its importance by a step, within LEAST_IMPORTANCE and 1. The third is one entry in its
-    corroboration ledger for each agent and conversation: it counts against it, and hides nothing. Raises as
-    `pin` does.
+    The first two move its importance by a step, within LEAST_IMPORTANCE and 1. The first and the third are
+    entries in its corroboration ledger, one for each agent and conversation: they raise or lower confidence,
+    and hide nothing. Raises as `pin` does.
     """
     with ctx.write() as writer:
         op = operation(ctx, writer)
         found, state = _found(op, id_or_prefix)
         importance = _moved(state.importance, said)
-        if said == "misleading":
-            is_new = _doubted(op, found)
-        elif is_new := importance != state.importance:
+        is_heard = _heard(op, found, said)
+        if importance != state.importance:
             _put(op, found, state, replace(state, importance=importance), said)
-        status = "recorded" if is_new else "unchanged"
+        status = "recorded" if is_heard or importance != state.importance else "unchanged"
         return FeedbackResult(found.belief.memory_id, said, status, importance)
 
 
 def _found(op: Operation, id_or_prefix: str) -> tuple[Target, State]:
     memory_id = resolve(op.writer, View(op.caller, Filter(), op.writer.now), id_or_prefix)
-    return beside(op.writer, op.caller, memory_id), queries.state_of(op.writer, memory_id)
+    return target(op.writer, op.caller, memory_id), queries.state_of(op.writer, memory_id)
 
 
 def _put(op: Operation, found: Target, state: State, changed: State, reason: str) -> None:
@@ -97,10 +96,18 @@ def _moved(importance: float, said: str) -> float:
             return importance
 
 
-def _doubted(op: Operation, found: Target) -> bool:
-    memory_id = found.belief.memory_id
-    if queries.has_doubted(op.writer, op.caller, memory_id):
+def _heard(op: Operation, found: Target, said: str) -> bool:
+    """Takes the caller's word for or against a memory into its ledger, once an agent and conversation.
+
+    That it was of use says nothing new where its writer says it, or somebody in the same conversation.
+    """
+    version, agrees = found.version, said == "useful"
+    mine = op.caller.agent_id == version.agent_id or op.caller.conversation_id == version.written_in
+    if said == "not_useful" or (agrees and mine):
         return False
-    event = op.record("corroborate", memory_id, found.belief.version, reason="misleading")
-    queries.insert_doubt(op.writer, op.caller, memory_id, event)
+    memory_id = found.belief.memory_id
+    if queries.has_voted(op.writer, op.caller, memory_id, agrees=agrees):
+        return False
+    event = op.record("corroborate", memory_id, found.belief.version, reason=said)
+    queries.insert_voices(op.writer, op.caller, [(memory_id, event)], agrees=agrees)
     return True

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import digestible
+from m3_memory.domains.memories.model.holding import digestible
 from m3_memory.domains.memories.service.chunks import only, tried
 from m3_memory.domains.memories.service.standing import state_now
-from m3_memory.errors import M3Error, NeedsOperator, NotCurrent, NotFound
+from m3_memory.errors import M3Error, NotCurrent, NotFound
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
@@ -29,35 +29,30 @@ class Target:
 
     def digestible(self, state: State) -> str:
         """What an event's digest of this memory is taken of."""
-        return digestible(self.version, self.belief.valid_from, self.belief.valid_to, state)
+        return digestible(self.version, self.belief, state)
+
+    def is_kept_from(self, caller: Caller) -> bool:
+        """Whether only a person may change what it says: a person verified it."""
+        return self.belief.trust_state == "verified" and not caller.is_operator
 
 
 def target(reader: Reader, caller: Caller, memory_id: str) -> Target:
     """The memory a change names by its full id.
 
     Raises NotFound for an id in no audience the caller holds, NotCurrent for a memory the store no longer
-    holds, NeedsOperator for one that only a person may change.
+    holds.
     """
     return only(targets(reader, caller, [memory_id]))
 
 
+def standing_target(reader: Reader, memory_id: str) -> Target:
+    """A memory that is known to stand, in whatever audience."""
+    belief = queries.open_beliefs_of(reader, [memory_id])[memory_id]
+    return Target(belief, queries.version_of(reader, belief.item))
+
+
 def targets(reader: Reader, caller: Caller, memory_ids: Sequence[str]) -> list[Target | M3Error]:
     """As `target` for each; what can't be changed is an error in its place."""
-    return [
-        found if isinstance(found, M3Error) else tried(_changeable, found, caller)
-        for found in _all_beside(reader, caller, memory_ids)
-    ]
-
-
-def beside(reader: Reader, caller: Caller, memory_id: str) -> Target:
-    """The memory of which a change leaves all that it says: one verified by a person too.
-
-    Raises what `target` raises otherwise.
-    """
-    return only(_all_beside(reader, caller, [memory_id]))
-
-
-def _all_beside(reader: Reader, caller: Caller, memory_ids: Sequence[str]) -> list[Target | M3Error]:
     beliefs = queries.newest_beliefs(reader, View(caller, Filter(), reader.now), memory_ids)
     current = [tried(_current, reader, memory_id, beliefs.get(memory_id)) for memory_id in memory_ids]
     items = [belief.item for belief in current if not isinstance(belief, M3Error)]
@@ -75,15 +70,6 @@ def _current(reader: Reader, memory_id: str, belief: Belief | None) -> Belief:
             "memory_get shows its successor if there is one; memory_restore brings back what was deleted",
         )
     return belief
-
-
-def _changeable(found: Target, caller: Caller) -> Target:
-    if found.belief.trust_state == "verified" and not caller.is_operator:
-        raise NeedsOperator(
-            f"memory {found.belief.memory_id} was verified by a person",
-            "ask the person to change it, or write what you know beside it",
-        )
-    return found
 
 
 def not_found(memory_id: str) -> NotFound:

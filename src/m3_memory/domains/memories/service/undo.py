@@ -10,9 +10,18 @@ from m3_memory.domains.memories.model import ChangeResult, Edge, State
 from m3_memory.domains.memories.service.operations import operation
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.domains.memories.service.targets import not_found
-from m3_memory.domains.memories.service.undo_plan import KeptChange, Plan, Why, plan
+from m3_memory.domains.memories.service.tombstones import record_attempts, writing
+from m3_memory.domains.memories.service.undo_plan import KeptChange, Plan, Why, decisions_in, plan
 from m3_memory.domains.memories.service.undoing import perform
-from m3_memory.errors import DuplicateValue, InvalidArgument, M3Error, NeedsOperator, NotFound, UndoBlocked
+from m3_memory.errors import (
+    DuplicateValue,
+    InvalidArgument,
+    M3Error,
+    NeedsOperator,
+    NotFound,
+    Tombstoned,
+    UndoBlocked,
+)
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.predicates import Filter, View
 
@@ -103,13 +112,14 @@ def undo(ctx: Context, request: UndoRequest) -> UndoResult:
     if request.preview:
         with ctx.read() as reader:
             return _told(reader, _planned(ctx, reader, request), "preview")
-    with ctx.write() as writer:
+    with writing(ctx) as writer:
         planned = _planned(ctx, writer, request)
         if not request.agent_id:
             _refuse_blocked(planned)
-        if not planned.turns:
-            return _told(writer, planned, "nothing")
         op = operation(ctx, writer)
+        record_attempts(op, [_buried(kept) for kept in planned.kept if kept.why == Why.TOMBSTONED])
+        if not planned.turns and not decisions_in(planned.left, ctx.caller):
+            return _told(writer, planned, "nothing")
         answer = _told(writer, planned, "undone", op.operation_id)
         return replace(answer, warnings=[*answer.warnings, *perform(op, planned)])
 
@@ -148,7 +158,7 @@ def _brought_back(
     ctx: Context, memory_id: str, cause: Callable[[Reader, Belief], int | None], was: str, hint: str
 ) -> ChangeResult:
     """Undoes the change that the event is part of which took the memory away."""
-    with ctx.write() as writer:
+    with writing(ctx) as writer:
         newest = _newest(ctx, writer, memory_id)
         event = cause(writer, newest)
         if event is None:
@@ -214,7 +224,7 @@ def _plan_for(ctx: Context, reader: Reader, acts: Sequence[Act], event: int = 0)
     Raises NotFound where the caller holds none of it, UndoBlocked where it can't be undone by its nature.
     """
     planned = plan(reader, ctx.caller, acts, event)
-    if planned.undone or planned.kept:
+    if planned.undone or planned.kept or decisions_in(planned.left, ctx.caller):
         return planned
     if not planned.left:
         raise NotFound(
@@ -247,11 +257,21 @@ def _refusal(kept: KeptChange) -> M3Error:
         case Why.DUPLICATE:
             told = f"memory {kept.by_memory_id} says the same by now"
             return DuplicateValue(told, "use that one; nothing was restored")
+        case Why.TOMBSTONED:
+            return _buried(kept)
         case Why.NEEDS_OPERATOR:
             return NeedsOperator(f"{named} concerns what a person decided", "ask the person to undo it")
         case _:
             told = f"a part of {named} lies where you may not change anything"
             return UndoBlocked(told, "undo it from where it was made")
+
+
+def _buried(kept: KeptChange) -> Tombstoned:
+    return Tombstoned(
+        f"memory {kept.memory_id} says what a person rejected, or erased; it was not brought back",
+        "ask the person, who may lift that",
+        kept.by_memory_id or "",
+    )
 
 
 # What is answered.
@@ -297,7 +317,8 @@ def _undone(reader: Reader, turn: Turn) -> UndoneMemory:
 
 def _warnings(planned: Plan) -> list[str]:
     found: list[str] = []
-    left = len(planned.left) + sum(bool(_STATE_FIELDS & {*act.reason.split(",")}) for act in planned.undone)
+    left = sum(act.kind != "review" for act in planned.left)
+    left += sum(bool(_STATE_FIELDS & {*act.reason.split(",")}) for act in planned.undone)
     if left:
         found.append(f"{left} changes of importance, pin or refresh stay: those keep no past")
     for count, what in ((len(planned.turns), "memories"), (len(planned.blocked), "kept changes")):

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import Belief, Edge
+from m3_memory.domains.memories.service.reviews import concerned_audiences
 from m3_memory.domains.memories.service.timelines import Row, Stage, Step, Timeline
+from m3_memory.domains.memories.service.tombstones import tombstoned
+from m3_memory.domains.memories.service.trusting import said_hashes
 from m3_memory.domains.memories.service.undo_repetitions import repetitions
 from m3_memory.kernel.caller import OPERATOR
-from m3_memory.storage.predicates import Filter, audience_numbers, view_of
+from m3_memory.storage.predicates import REJECTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,12 +43,22 @@ def reason_of(undone: Iterable[Act]) -> str:
     return f"undoes {', '.join(str(act.sequence) for act in undone)}"
 
 
+def decisions_in(acts: Iterable[Act], caller: Caller) -> list[Act]:
+    """Of events those by which a question was decided, and of an operator's none for who is not one: an undo
+    opens it again.
+    """
+    told = ("asked ", "withdrew ", "reopened ")
+    decided = [act for act in acts if act.kind == "review" and not act.reason.startswith(told)]
+    return [act for act in decided if caller.is_operator or act.agent_id != OPERATOR]
+
+
 class Why(StrEnum):
     """Why a change stays."""
 
     CHANGED_SINCE = "changed_since"
     UNDONE_ALREADY = "undone_already"
     DUPLICATE = "duplicate"
+    TOMBSTONED = "tombstoned"
     NEEDS_OPERATOR = "needs_operator"
     ELSEWHERE = "elsewhere"
 
@@ -212,7 +225,7 @@ class _Planning:
         self._reader = reader
         self._caller = caller
         self._past = past
-        self._held = frozenset(audience_numbers(reader, view_of(reader, caller, Filter())))
+        self._held = frozenset(concerned_audiences(reader, caller))
         self._kept: list[KeptChange] = []
         self._wanted: dict[int, Change] = {}
         self._by_thing = defaultdict[Thing, set[int]](set)
@@ -301,6 +314,19 @@ class _Planning:
         beliefs = [row for thing in changed if isinstance(row := self._stages[thing].row, Belief)]
         for belief, of in repetitions(self._reader, beliefs, changed):
             again |= self._keep_all(belief.memory_id, Why.DUPLICATE, of=of)
+        return again or self._without_tombstoned(beliefs)
+
+    def _without_tombstoned(self, beliefs: Sequence[Belief]) -> set[Thing]:
+        """Keeps what would say again what was rejected meanwhile, or erased; not the rejection's own undo."""
+        again = set[Thing]()
+        hashes = said_hashes(self._reader, beliefs)
+        places = [(belief.audience, hashes[belief.item]) for belief in beliefs]
+        for belief, tombstone in zip(beliefs, tombstoned(self._reader, places, self._caller), strict=True):
+            now = _belief(self._past.open_row(belief.memory_id))
+            is_lifted = now is not None and now.trust_state == REJECTED
+            if not tombstone or belief.trust_state == REJECTED or (is_lifted and not tombstone.is_erased):
+                continue
+            again |= self._keep_all(belief.memory_id, Why.TOMBSTONED, of=tombstone.memory_id)
         return again
 
     def _changed(self) -> dict[Thing, None]:

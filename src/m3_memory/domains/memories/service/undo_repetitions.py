@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import Standing
-from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, Verdict, decide
+from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, decide
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -47,29 +48,31 @@ def _repeated(reader: Reader, coming: Standing, alike: Iterable[Standing]) -> st
         for other in alike
         if (coming.is_candidate or not other.is_candidate)
         and other.statement.holds_at(said.valid_from, reader.now)
-        and not _stood_together(reader, said, other.statement)
+        and not _stood_together(reader, coming, other.statement)
     ]
-    decision = decide(said, others)
-    return decision.of if decision.verdict is Verdict.DUPLICATE else ""
+    return decide(said, others).duplicate_of
 
 
-def _stood_together(reader: Reader, one: Statement, other: Statement) -> bool:
-    """Whether the store once believed both of these at a time."""
+def _stood_together(reader: Reader, coming: Standing, other: Statement) -> bool:
+    """Whether the store once believed both of these at a time, the one that comes back as it comes back."""
+    one = coming.statement
     rows = queries.beliefs_of(reader, {one.memory_id, other.memory_id})
     hashes = queries.normal_hashes(reader, {row.item for row in rows})
     ours, theirs = (
-        [row for row in rows if _standing(row, hashes[row.item]).statement == said] for said in (one, other)
+        [row for row in rows if _standing(row, hashes[row.item]).statement == replace(it, title="", content="")]
+        for it in (one, other)
     )
     return any(
         mine.recorded_from < its.recorded_to and its.recorded_from < mine.recorded_to
         for mine in ours
         for its in theirs
+        if mine.trust_state != "rejected" and (mine.trust_state == "candidate") == coming.is_candidate
     )
 
 
 def _standing(belief: Belief, normal_hash: str) -> Standing:
     statement = Statement(belief.memory_id, belief.type, normal_hash, belief.valid_from, belief.valid_to)
-    return Standing(belief.audience, belief.variant, belief.trust_state == "candidate", statement)
+    return Standing(belief.audience, belief.variant, belief.trust_state, statement)
 
 
 def _place(standing: Standing) -> tuple[int, str, str, str]:

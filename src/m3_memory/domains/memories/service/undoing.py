@@ -6,9 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import Belief, Edge, digestible
+from m3_memory.domains.memories.model import Belief, Edge
+from m3_memory.domains.memories.model.holding import digestible
+from m3_memory.domains.memories.service.reviews import follow_undo
 from m3_memory.domains.memories.service.succession import rivals
-from m3_memory.domains.memories.service.undo_plan import reason_of
+from m3_memory.domains.memories.service.trusting import settle_values
+from m3_memory.domains.memories.service.undo_plan import decisions_in, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +34,9 @@ def perform(op: Operation, planned: Plan) -> list[str]:
         _close(op, [(now, event) for now, _, event in rows if now])
         _open(op, [(then, event) for _, then, event in rows if then])
         back += [then.memory_id for _, then, _ in rows if isinstance(then, Belief)]
+        settle_values(op, [(turn.now, turn.then) for turn in part], "an undo")
+        follow_undo(op, [act for turn in part for act in turn.undone], [turn.memory_id for turn in part])
+    follow_undo(op, decisions_in(planned.left, op.caller), [])
     return [
         f"memory {rival} took the same place meanwhile and stands too; delete or supersede one"
         for memory_id in back
@@ -46,7 +52,7 @@ def _events(op: Operation, part: Sequence[Turn]) -> list[Event]:
     def said(belief: Belief | None) -> str:
         if belief is None:
             return ""
-        return digestible(versions[belief.item], belief.valid_from, belief.valid_to, states[belief.memory_id])
+        return digestible(versions[belief.item], belief, states[belief.memory_id])
 
     return [
         op.event(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import EMBED_JOB, Belief, VectorStatus, Version, digestible
+from m3_memory.domains.memories.model import EMBED_JOB, Belief, VectorStatus, Version
+from m3_memory.domains.memories.model.holding import Holding, digestible
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import FOREVER, plus
 from m3_memory.storage import embeddings, queue
@@ -37,6 +38,10 @@ class Saying:
     @property
     def valid_from(self) -> str:
         return self.draft.valid_from or self.now
+
+    @property
+    def holding(self) -> Holding:
+        return Holding(self.valid_from, self.draft.valid_to, self.draft.trust_state, self.audience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ def _created(op: Operation, creation: Creation) -> Event:
         saying.memory_id,
         saying.version,
         other_id=creation.other_id,
-        after=digestible(draft, saying.valid_from, draft.valid_to, creation.state),
+        after=digestible(draft, saying.holding, creation.state),
     )
 
 

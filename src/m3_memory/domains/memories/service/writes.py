@@ -6,12 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import State, WriteResult, WriteStatus
+from m3_memory.domains.memories.model import State, WriteResult
 from m3_memory.domains.memories.service.chunks import only
 from m3_memory.domains.memories.service.drafts import prepare, prepare_all
-from m3_memory.domains.memories.service.neighbours import Proposal, neighbours
+from m3_memory.domains.memories.service.neighbours import Finding, Proposal, neighbours
 from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.domains.memories.service.outcomes import (
+    Outcome,
+    Replaced,
+    out_of_sight,
+    perform_all,
+    result_of,
+)
 from m3_memory.domains.memories.service.sightings import sighted_all
+from m3_memory.domains.memories.service.tombstones import writing
 from m3_memory.domains.memories.service.versions import Creation, Saying, create_all
 from m3_memory.errors import InvalidTime, M3Error
 from m3_memory.kernel.caller import Scope
@@ -30,12 +38,13 @@ __all__ = ["Operation", "add", "add_all", "operation", "out_of_sight", "prepare"
 def write(ctx: Context, request: WriteRequest) -> WriteResult:
     """Stores a statement, or answers with the memory that says the same already.
 
-    Raises InvalidInput for what can't be stored, SupersededValue for a value that was replaced by one that
-    is current, and the Unavailable errors of the store; in each case nothing is stored.
+    What it contradicts ends, or a person is asked, as the evidence and the settings say. Raises InvalidInput
+    for what can't be stored, SupersededValue for a value that was replaced by one that is current, Tombstoned
+    for one that a person rejected, and the Unavailable errors of the store; in each case nothing is stored.
     """
     draft = prepare(ctx, request)
     draft = replace(draft, warnings=(*draft.warnings, *ctx.notices))
-    with ctx.write() as writer:
+    with writing(ctx) as writer:
         return add(operation(ctx, writer), draft)
 
 
@@ -45,29 +54,49 @@ def add(op: Operation, draft: Draft, memory_id: str = "") -> WriteResult:
 
 
 def add_all(
-    op: Operation, drafts: Sequence[tuple[Draft, str]], *, sightings: bool = True
+    op: Operation,
+    drafts: Sequence[tuple[Draft, str]],
+    *,
+    sightings: bool = True,
+    replaced: Replaced | None = None,
 ) -> list[WriteResult | M3Error]:
     """The decision on each draft, in order, and the storing of what is new. The transaction is open.
 
     With each draft comes the id of the memory to be, which no memory has yet; "" for a new one. A draft that
-    is refused is an error in its place and stops no other; one that an earlier one of the batch says already
-    is a duplicate of that. Duplicates count as sightings, unless the drafts are no new saying of anybody.
+    is refused is an error in its place and stops no other, and leaves an event if it was a rejected value: so
+    commit. One that an earlier one of the batch says already is a duplicate of that. Duplicates count as
+    sightings, unless the drafts are no new saying of anybody. With `replaced` the one draft takes the place
+    of that memory, with which it is not compared.
     """
     results: dict[int, WriteResult | M3Error] = {}
     proposals: dict[int, Proposal] = {}
     audiences = _audiences(op, drafts)
     for place, (draft, memory_id) in enumerate(drafts):
+        audience = audiences[draft.scope]
+        if replaced and replaced.old.version.scope == draft.scope:
+            audience = replaced.old.version.audience
         try:
-            proposals[place] = _proposal(op, draft, memory_id, audiences[draft.scope])
+            proposals[place] = _proposal(op, draft, memory_id, audience, replaced)
         except M3Error as error:
             results[place] = error
-    fresh, repeats = _decided(op, proposals, results)
-    create_all(op, [_creation(proposals[place]) for place in fresh])
-    repeated = [(proposals[place].draft, of) for place, of in repeats.items()]
-    sighted = sighted_all(op, repeated, counted=sightings)
-    results |= {place: _created(op, proposals[place]) for place in fresh}
+    fresh, repeats = _decided(op, proposals, results, replaced)
+    create_all(op, [_creation(outcome) for outcome in fresh.values()])
+    repeated = [(outcome.proposal.draft, outcome.new_id) for outcome in repeats.values()]
+    sighted = sighted_all(op, repeated, counted=sightings and not replaced)
     results |= dict(zip(repeats, sighted, strict=True))
+    done = fresh | repeats if replaced else fresh
+    for place, review_ids in zip(done, perform_all(op, [*done.values()]), strict=True):
+        told = result_of(op, done[place], review_ids)
+        results[place] = _as_successor(told, results[place]) if place in repeats else told
     return [results[place] for place in range(len(drafts))]
+
+
+def _as_successor(told: WriteResult, said: WriteResult | M3Error) -> WriteResult:
+    """The answer where a memory that said it already takes the other's place, with what it keeps of its own."""
+    kept = [] if isinstance(said, M3Error) else said.warnings
+    fresh = [warning for warning in kept if warning not in told.warnings]
+    already = f"memory {told.id} said this already and is now the successor"
+    return replace(told, warnings=[*told.warnings, already, *fresh])
 
 
 def said_already(ctx: Context, drafts: Sequence[Draft]) -> list[bool]:
@@ -87,15 +116,6 @@ def said_already(ctx: Context, drafts: Sequence[Draft]) -> list[bool]:
     return said
 
 
-def out_of_sight(valid_from: str, valid_to: str, now: str) -> tuple[str, ...]:
-    """What to say of a memory that a default read does not show now."""
-    if valid_to <= now:
-        return ("it ended in the past: default reads leave it out, reads with as_of find it",)
-    if valid_from > now:
-        return (f"it holds from {valid_from} on: default reads leave it out until then",)
-    return ()
-
-
 def _audiences(op: Operation, drafts: Sequence[tuple[Draft, str]]) -> dict[str, int]:
     """The numbers of the audiences that the drafts' scopes mean for this caller."""
     names = {scope: op.caller.audience(Scope(scope)) for scope in {draft.scope for draft, _ in drafts}}
@@ -103,7 +123,9 @@ def _audiences(op: Operation, drafts: Sequence[tuple[Draft, str]]) -> dict[str, 
     return {scope: numbers[name] for scope, name in names.items()}
 
 
-def _proposal(op: Operation, draft: Draft, memory_id: str, audience: int) -> Proposal:
+def _proposal(
+    op: Operation, draft: Draft, memory_id: str, audience: int, replaced: Replaced | None
+) -> Proposal:
     """The draft with its start and its id. Raises InvalidTime for a time that is over or none."""
     now = op.writer.store_time
     if not draft.valid_from and draft.valid_to <= now:
@@ -112,46 +134,49 @@ def _proposal(op: Operation, draft: Draft, memory_id: str, audience: int) -> Pro
             "give valid_from too: the start of what is over is not guessed",
         )
     Interval(draft.valid_from or now, draft.valid_to)
-    return Proposal(draft, memory_id or new_id(now), audience, now)
+    if replaced and replaced.needs_person(op, draft):
+        draft = replace(draft, trust_state="candidate", pinned=False)
+    old_id = replaced.old.belief.memory_id if replaced else ""
+    return Proposal(draft, memory_id or new_id(now), audience, now, old_id)
 
 
 def _decided(
-    op: Operation, proposals: dict[int, Proposal], results: dict[int, WriteResult | M3Error]
-) -> tuple[list[int], dict[int, str]]:
-    """Which proposals are new, and which memory each other one repeats; errors go to the results."""
+    op: Operation,
+    proposals: dict[int, Proposal],
+    results: dict[int, WriteResult | M3Error],
+    replaced: Replaced | None,
+) -> tuple[dict[int, Outcome], dict[int, Outcome]]:
+    """The proposals that are new, and those that a memory says already; errors go to the results."""
     near = neighbours(op.writer, op.caller, proposals.values())
-    fresh: list[int] = []
-    repeats: dict[int, str] = {}
+    fresh: dict[int, Outcome] = {}
+    repeats: dict[int, Outcome] = {}
     for place, proposal in proposals.items():
         try:
-            repeated = near.check(proposal)
+            finding = near.check(op, proposal)
         except M3Error as error:
             results[place] = error
             continue
-        if repeated:
-            repeats[place] = repeated
+        if finding.repeats:
+            repeats[place] = Outcome(proposal, finding.repeats, finding, replaced)
         else:
-            near.add(proposal)
-            fresh.append(place)
+            settled = _settled(proposal, finding)
+            near.add(settled, finding)
+            fresh[place] = Outcome(settled, settled.memory_id, finding, replaced)
     return fresh, repeats
 
 
-def _creation(proposal: Proposal) -> Creation:
+def _settled(proposal: Proposal, finding: Finding) -> Proposal:
+    """The proposal as it is stored: until a newer one begins, and as candidate where a person has to agree."""
     draft = proposal.draft
+    if finding.protected:
+        draft = replace(draft, trust_state="candidate")
+    if finding.before:
+        draft = replace(draft, valid_to=min(draft.valid_to, finding.before.statement.valid_from))
+    return replace(proposal, draft=draft)
+
+
+def _creation(outcome: Outcome) -> Creation:
+    proposal, draft = outcome.proposal, outcome.proposal.draft
     state = State(draft.importance, draft.pinned, draft.refresh_on, draft.refresh_reason)
-    return Creation(Saying(draft, proposal.memory_id, proposal.audience, now=proposal.now), state)
-
-
-def _created(op: Operation, proposal: Proposal) -> WriteResult:
-    draft = proposal.draft
-    return WriteResult(
-        id=proposal.memory_id,
-        status=WriteStatus.CANDIDATE if draft.trust_state == "candidate" else WriteStatus.CREATED,
-        vector=draft.vectors.status,
-        warnings=[
-            *draft.warnings,
-            *draft.vectors.warnings,
-            *out_of_sight(proposal.valid_from, draft.valid_to, op.writer.now),
-        ],
-        type=draft.type,
-    )
+    other = next(iter(outcome.ended), "")
+    return Creation(Saying(draft, proposal.memory_id, proposal.audience, now=proposal.now), state, other)

@@ -16,6 +16,7 @@ from m3_memory.catalog.params import (
     MemoryType,
     Metadata,
     Param,
+    ProjectName,
     Switch,
     Timestamp,
     TimestampOrClear,
@@ -25,7 +26,8 @@ from m3_memory.catalog.params import (
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.memories import service
-from m3_memory.domains.memories.model import ChangeResult, GetResult, HistoryResult, WriteRequest, WriteResult
+from m3_memory.domains.memories.model import ChangeResult, HistoryResult, WriteRequest, WriteResult
+from m3_memory.domains.memories.model.record import GetResult
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import Filter
@@ -111,13 +113,14 @@ def memory_get(
     as_of: Timestamp = "",
     known_at: Annotated[Timestamp, Param("as the store knew it then")] = "",
     variant: Annotated[Label, Compat("the experiment whose tagged memories are read too")] = "",
+    project: ProjectName = "",
 ) -> GetResult:
     """Read one memory whole, by its id.
 
     If it is not current the answer says since when and what superseded it; its text then comes only with
     `as_of` or `known_at`.
     """
-    return service.get(ctx, id, Filter(as_of, known_at, variant=variant))
+    return service.get(ctx, id, Filter(as_of, known_at, variant=variant, project=project))
 
 
 @tool(
@@ -206,6 +209,7 @@ def memory_history(
     memory_id: MemoryIdOrPrefix,
     limit: Limit = 20,
     known_at: Annotated[Timestamp, Param("events up to then")] = "",
+    project: ProjectName = "",
 ) -> HistoryResult:
     """List what happened to one memory, newest first: who changed it, when, by which operation."""
-    return service.history(ctx, memory_id, limit, known_at)
+    return service.history(ctx, memory_id, limit, Filter(known_at=known_at, project=project))

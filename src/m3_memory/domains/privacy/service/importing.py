@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import Draft, WriteStatus
 from m3_memory.domains.memories.service.edges import LinkRequest, linked
+from m3_memory.domains.memories.service.targets import targets
+from m3_memory.domains.memories.service.trusting import set_trust_all
 from m3_memory.domains.memories.service.writes import add_all, operation, prepare_all
 from m3_memory.domains.privacy.model import EdgeLine, ImportResult, MemoryLine, Problem
 from m3_memory.domains.privacy.service.files import entries_of
@@ -20,7 +22,7 @@ from m3_memory.kernel.ids import new_id
 from m3_memory.kernel.normal import content_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.memories.service.operations import Operation
@@ -40,10 +42,10 @@ _LEAST_SECONDS = 2.0
 
 
 _COUNTS = (
-    *("imported", "unchanged", "duplicates", "for_review"),
+    *("imported", "accepted", "unchanged", "duplicates", "for_review"),
     *("edges", "edges_without_ends", "refused", "malformed"),
 )
-_CHANGES = ("imported", "for_review", "edges")
+_CHANGES = ("imported", "accepted", "for_review", "edges")
 
 
 class _RehearsedError(Exception):
@@ -128,13 +130,15 @@ class _Run:
         found = _Tally()
         found.problems = [entry for entry in chunk if isinstance(entry, Problem)]
         found.counts["malformed"] = len(found.problems)
-        drafts = self._prepared([entry for entry in chunk if isinstance(entry, MemoryLine)], found)
+        waiting: dict[str, MemoryLine] = {}
+        drafts = self._prepared([entry for entry in chunk if isinstance(entry, MemoryLine)], found, waiting)
         edges = [entry for entry in chunk if isinstance(entry, EdgeLine)]
         noted = self._noted
-        if drafts or edges:
+        if drafts or edges or waiting:
             with suppress(_RehearsedError), self._ctx.write() as writer:
                 op = operation(self._ctx, writer, self._operation_id)
                 self._store(op, drafts, found)
+                _accept(op, waiting, found)
                 self._link(op, edges, found)
                 if not noted and any(found.counts[name] for name in _CHANGES):
                     op.record("import", "", 0, reason=f"sha256:{self._digest}")
@@ -157,8 +161,13 @@ class _Run:
             stopped=stopped,
         )
 
-    def _prepared(self, memories: Sequence[MemoryLine], found: _Tally) -> list[tuple[MemoryLine, Draft]]:
-        """Drafts of what is not known to be here already; errors are told."""
+    def _prepared(
+        self, memories: Sequence[MemoryLine], found: _Tally, waiting: dict[str, MemoryLine]
+    ) -> list[tuple[MemoryLine, Draft]]:
+        """Drafts of what is not known to be here already; errors are told.
+
+        What an operator's file says and is known comes to `waiting`, by its id: it may be a candidate.
+        """
         said = [(memory, content_hash(memory.request.content)) for memory in memories]
         with self._ctx.read() as reader:
             known = known_as(reader, self._ctx.caller, said)
@@ -167,6 +176,8 @@ class _Run:
             if says_it:
                 found.counts["unchanged"] += 1
                 found.settle(memory, stored_as)
+                if self._ctx.caller.is_operator:
+                    waiting[stored_as] = memory
             else:
                 unknown.append(memory)
         requests = [memory.request for memory in unknown]
@@ -228,3 +239,19 @@ class _Run:
                     found.refuse(edge.line, result)
                 case _:
                     found.counts["edges" if result.status == "linked" else "unchanged"] += 1
+
+
+def _accept(op: Operation, waiting: Mapping[str, MemoryLine], found: _Tally) -> None:
+    """Trusts the candidates that say what a person's file says."""
+    for target in targets(op.writer, op.caller, [*waiting]):
+        if isinstance(target, M3Error) or target.belief.trust_state != "candidate":
+            continue
+        memory = waiting[target.belief.memory_id]
+        if target.version.content_hash != content_hash(memory.request.content):
+            continue
+        found.counts["unchanged"] -= 1
+        try:
+            set_trust_all(op, [(target, "accepted")], "a person imported it")
+            found.counts["accepted"] += 1
+        except M3Error as error:
+            found.refuse(memory.line, error)

@@ -8,7 +8,7 @@ nearest of all.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import EMBED_JOB
@@ -16,10 +16,19 @@ from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import Evidence, Gathered, SearchMode
 from m3_memory.errors import EmbedderUnavailable
 from m3_memory.kernel.analyser import query_terms
-from m3_memory.kernel.fusion import MEANING_FLOOR, discounted, fused, meaning
+from m3_memory.kernel.decay import HALF_LIFE_DAYS
+from m3_memory.kernel.fusion import (
+    MEANING_FLOOR,
+    USUAL_IMPORTANCE,
+    discounted,
+    fused,
+    meaning,
+    preferred,
+)
 from m3_memory.kernel.limits import MAX_QUERY_CHARACTERS, checked_text
 from m3_memory.kernel.ranking import Bm25, bm25_for, passages, together
 from m3_memory.storage import candidates, embeddings, queue
+from m3_memory.storage.dialect import Near
 from m3_memory.storage.predicates import Filter, View
 
 if TYPE_CHECKING:
@@ -44,23 +53,25 @@ class Question:
     vector: bytes = b""
     space: Fingerprint | None = None
     degraded: tuple[str, ...] = ()
+    half_life_days: float = HALF_LIFE_DAYS
 
 
 def asked(ctx: Context, request: SearchRequest) -> Question:
     """The request's query. Raises InvalidInput errors for one that is blank or too long."""
     checked_text(request.query, "query", MAX_QUERY_CHARACTERS)
     terms = tuple(query_terms(request.query))
+    by_words = Question(terms, degraded=ctx.notices, half_life_days=ctx.settings.importance_half_life_days)
     if request.mode is SearchMode.KEYWORD or not terms:
-        return Question(terms, degraded=ctx.notices)
+        return by_words
     embedder = ctx.embedder.get(min(1.5, ctx.seconds_left()))
     if embedder is None:
         lack = _by_words(ctx.embedder.reason or "the model is still loading")
-        return Question(terms, degraded=(lack, *ctx.notices))
+        return replace(by_words, degraded=(lack, *ctx.notices))
     try:  # half of the time is left to words
         vector = embedder.embed_query(request.query, ctx.seconds_left() / 2)
     except EmbedderUnavailable as error:
-        return Question(terms, degraded=(_by_words(f"{error.message}; {error.hint}"), *ctx.notices))
-    return Question(terms, vector, embedder.fingerprint, ctx.notices)
+        return replace(by_words, degraded=(_by_words(f"{error.message}; {error.hint}"), *ctx.notices))
+    return replace(by_words, vector=vector, space=embedder.fingerprint)
 
 
 def gather(reader: Reader, view: View, question: Question, depth: int) -> Gathered:
@@ -70,10 +81,16 @@ def gather(reader: Reader, view: View, question: Question, depth: int) -> Gather
     space = embeddings.space_of(reader, question.space) if question.space else None
     nearest = dict[int, float]()
     if space is not None:
-        nearest = dict(reader.dialect.vector_candidates(reader, view, space, question.vector, depth))
+        near = Near(space, [question.vector], depth)
+        nearest = dict(reader.dialect.vector_candidates(reader, view, near)[0])
     texts, known = candidates.worded(reader, view, question.terms)
     lacking = sorted(nearest.keys() - texts.keys())
-    return Gathered(texts | candidates.documents(reader, lacking, question.terms), known, nearest)
+    texts |= candidates.documents(reader, lacking, question.terms)
+    importances = {
+        item: of.effective(reader.now, question.half_life_days)
+        for item, of in queries.importances(reader, list(texts)).items()
+    }
+    return Gathered(texts, known, nearest, importances)
 
 
 def weigh(gathered: Sequence[Gathered], question: Question, depth: int) -> list[list[Evidence]]:
@@ -94,7 +111,8 @@ def weighed(gathered: Gathered, bm25: Bm25, least: float) -> list[Evidence]:
         if text.passages or cosine is not None:
             near = meaning(least if cosine is None else cosine)
             length = passages(text.length)
-            evidence.append(Evidence(item, bm25.score(text), near, length, text.held, cosine))
+            counts = gathered.importances.get(item, USUAL_IMPORTANCE)
+            evidence.append(Evidence(item, bm25.score(text), near, length, text.held, cosine, counts))
     return evidence
 
 
@@ -119,7 +137,7 @@ def score(found: Evidence, mode: SearchMode) -> float:
             best = found.meaning
         case SearchMode.HYBRID:
             best = fused(found.words, found.meaning)
-    return discounted(best, found.passages)
+    return preferred(discounted(best, found.passages), found.importance)
 
 
 def why(found: Evidence) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from m3_memory.catalog.answers import fitting
 from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import ListResults, Place
+from m3_memory.domains.retrieval.service.marks import marked_rows
 from m3_memory.errors import InvalidArgument
 from m3_memory.storage.predicates import view_of
 
@@ -35,7 +36,7 @@ def list_memories(ctx: Context, request: ListRequest) -> ListResults:
         as_listed_at, after = _read(reader, request)
         page = queries.page(reader, view, request, after, as_listed_at, request.limit + 1)
         items = [item for _, item in page[: request.limit]]
-        rows = queries.rows(reader, view, items, CONTENT_CHARACTERS)
+        rows = marked_rows(reader, view, items, CONTENT_CHARACTERS)
         shown = fitting([rows[item] for item in items])
         total, by_type = None, None
         if after is None:

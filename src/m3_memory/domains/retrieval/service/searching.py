@@ -33,6 +33,7 @@ from m3_memory.domains.retrieval.service.evidence import (
     why,
     why_empty,
 )
+from m3_memory.domains.retrieval.service.marks import marked_rows
 from m3_memory.errors import M3Error, NoStore, Unavailable
 from m3_memory.kernel.ranking import best_first
 from m3_memory.storage.predicates import View, view_of
@@ -86,7 +87,7 @@ class Ranking:
         """These hits as rows, of their content no more than `longest` characters."""
         items = [[f.evidence.item for f in found if f.place == place] for place in range(len(self.stores))]
         rows = [
-            queries.rows(there.reader, there.view, of_store, longest)
+            marked_rows(there.reader, there.view, of_store, longest)
             for there, of_store in zip(self.stores, items, strict=True)
         ]
         return [rows[each.place][each.evidence.item] for each in found]
@@ -220,4 +221,7 @@ def _hit(found: Found, row: Row) -> Hit:
         trust_state=row.trust_state,
         actionable=row.actionable,
         why=why(found.evidence),
+        confidence=row.confidence,
+        stale=row.stale,
+        disputed_by=row.disputed_by,
     )

@@ -63,6 +63,8 @@ class _Preview:
                 passages=hit.evidence.passages,
                 terms=sorted(hit.evidence.held),
                 why=why(hit.evidence),
+                importance=row.importance,
+                effective_importance=round(hit.evidence.importance, 4),
                 by_words=by_words.get(hit.evidence.item),
                 by_meaning=by_meaning.get(hit.evidence.item),
                 cosine=None if hit.evidence.cosine is None else round(hit.evidence.cosine, 4),

@@ -12,6 +12,7 @@ from m3_memory.context import as_started
 from m3_memory.declared_stores import MAIN
 from m3_memory.domains.agents.service.operators import status_of
 from m3_memory.domains.agents.service.standing import operator_news
+from m3_memory.domains.correction.service import waiting_for_owner
 from m3_memory.domains.memories.service.writes import operation
 from m3_memory.domains.system.model import Acceptance, Examination, Finding
 from m3_memory.storage import embeddings, integrity, queue
@@ -74,11 +75,13 @@ def _behind(reader: Reader, embedder: Embedder) -> list[str]:
 
 
 def _standing(ctx: Context, reader: Reader) -> list[str]:
-    """What is new about the caller's place and the operator, and a passphrase taken out by hand."""
+    """What is new about the caller's place and the operator, a passphrase taken out by hand, what waits."""
     found = status_of(reader)
     removed = [f"{found.last_event}, and is no longer in the store"] if found.removed else []
     news = (*operator_news(reader), *ctx.stand(reader, ctx.started_as).notices)
-    return [*dict.fromkeys(news), *removed]
+    waiting = waiting_for_owner(reader)
+    asked = [f"{waiting} questions wait for you: m3 review"] if waiting else []
+    return [*dict.fromkeys(news), *removed, *asked]
 
 
 def accept_head(ctx: Context) -> Acceptance:

@@ -1,0 +1,271 @@
+"""Erasure: what a person has erased is nowhere any more, whatever might bring it back; the rest stays."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from m3_memory.domains.privacy.model import Subject
+from m3_memory.kernel.caller import Caller
+from m3_memory.kernel.clock import ManualClock
+from m3_memory.storage import erasure, ledger, open_database
+from m3_memory.storage.audit import audited, owners
+from m3_memory.storage.probe import forms_of, our_files, probe_files, probe_rows
+from m3_memory.storage.sql import sql
+from tests.callers import Agent
+from tests.stores import Stores
+
+SECRET = "zqplanted “Ünïcode” 日本 quartz"
+OTHER = "zqneighbour stays where it is"
+
+
+@pytest.fixture
+def location(stores: Stores) -> str:
+    return stores.fresh()
+
+
+@pytest.fixture
+def agent(location: str, tmp_path: Path) -> Generator[Agent]:
+    clock = ManualClock()
+    heads = tmp_path / "noted.head"
+    with closing(open_database(location, clock, heads=heads)) as database:
+        yield Agent(database, clock, Caller("local", "claude", "session-1", project="atlas"))
+
+
+def operator(agent: Agent) -> Agent:
+    return replace(agent, caller=agent.caller.as_operator())
+
+
+def write(agent: Agent, content: str, **more: object) -> str:
+    agent.clock.advance(1)  # pyright: ignore[reportAttributeAccessIssue]
+    found: str = agent.call("memory_write", content=content, **{"type": "fact", **more})["id"]
+    return found
+
+
+def forget(agent: Agent, /, **subject: object) -> dict[str, Any]:
+    """The erasure, as a person does it: looked at, then confirmed."""
+    shown = operator(agent).call("gdpr_forget", **subject)
+    assert shown["status"] == "preview"
+    return operator(agent).call("gdpr_forget", **subject, confirm=shown["confirm"])
+
+
+def planted(agent: Agent) -> str:
+    """A memory that says the secret in every text it has, with a past, edges and a question about it."""
+    told = {
+        "title": f"T {SECRET}",
+        "metadata": {"k": SECRET},
+        "refresh_reason": f"R {SECRET}",
+        "embed_text": SECRET,
+    }
+    first = write(
+        agent, f"{SECRET} was first", conversation_id=f"c {SECRET}", refresh_on="2026-05-01", **told
+    )
+    agent.call("memory_update", id=first, content=f"{SECRET} was corrected")
+    agent.call("memory_link", from_id=first, to_id=write(agent, OTHER), relationship_type="related")
+    agent.call("memory_import", data=json.dumps({"kind": "memory", "id": first, "content": f"no, {SECRET}!"}))
+    return first
+
+
+def rows(agent: Agent, statement: str) -> list[tuple[object, ...]]:
+    with agent.database.read("local") as reader:
+        return list(reader.rows(sql(statement)))  # pyright: ignore[reportArgumentType]
+
+
+def stands(agent: Agent, *texts: str) -> bool:
+    with agent.database.read("local") as reader:
+        return any(probe_rows(reader, texts))
+
+
+def test_what_was_forgotten_is_in_no_row_and_its_neighbours_are_untouched(agent: Agent) -> None:
+    id_ = planted(agent)
+    elsewhere = write(agent.who(project="bridge"), f"{SECRET} was corrected")
+    assert stands(agent, SECRET)
+    assert stands(agent, OTHER)
+    before = agent.who(project="bridge").call("memory_get", id=elsewhere)
+    done = forget(agent, ids=[id_])
+    assert (done["status"], done["memories"], done["ids"]) == ("erased", 1, [id_])
+    assert {"memory_items", "memory_validity", "memory_relationships", "review_items"} <= done[
+        "counts"
+    ].keys()
+    with agent.database.read("local") as reader:
+        assert erasure.counted(reader, [id_]) == {}
+    assert agent.refusal("memory_get", id=id_)["code"] == "not_found"
+    assert agent.refusal("memory_history", memory_id=id_)["code"] == "not_found"
+    for at in ({}, {"as_of": "2026-01-01T00:00:01Z"}, {"known_at": "2026-01-01T00:00:01Z"}):
+        assert agent.call("memory_search", query=SECRET, **at)["hits"] == []
+    assert agent.who(project="bridge").call("memory_get", id=elsewhere) == before
+    assert len(agent.call("memory_search", query=OTHER)["hits"]) == 1
+    forget(agent.who(project="bridge"), ids=[elsewhere])
+    assert not stands(agent, SECRET)
+    assert stands(agent, OTHER)
+
+
+def test_a_person_alone_forgets_and_only_what_was_shown(agent: Agent) -> None:
+    id_ = write(agent, SECRET)
+    for tool in ("gdpr_forget", "gdpr_export"):
+        assert agent.refusal(tool, ids=[id_])["code"] == "needs_operator"
+    shown = operator(agent).call("gdpr_forget", agent="claude")
+    assert (shown["status"], shown["memories"]) == ("preview", 1)
+    assert agent.call("memory_get", id=id_)["status"] == "current"
+    write(agent, "a later one")
+    stale = operator(agent).refusal("gdpr_forget", agent="claude", confirm=shown["confirm"])
+    assert stale["code"] == "stale"
+    assert agent.call("memory_get", id=id_)["status"] == "current"
+    both = operator(agent).refusal("gdpr_forget", agent="claude", project="atlas")
+    assert both["code"] == "invalid_argument"
+    found = operator(agent).call("gdpr_forget", query=SECRET)
+    assert (found["status"], "confirm" in found, id_ in found["ids"]) == ("proposed", False, True)
+
+
+@pytest.mark.parametrize("subject", ["agent", "project", "conversation_id", "user"])
+def test_a_subject_is_forgotten_whole_and_no_other(agent: Agent, subject: str) -> None:
+    theirs = agent.who(agent_id="codex", project="bridge", conversation_id="talk-9")
+    gone = [write(theirs, f"zqgone number {n}") for n in range(3)]
+    stays = write(agent, OTHER)
+    names = {"agent": "codex", "project": "bridge", "conversation_id": "talk-9"}
+    chosen = {subject: names[subject]} if subject in names else {}
+    done = forget(agent, **chosen)
+    assert done["memories"] == len(gone) + (subject == "user")
+    assert all(theirs.refusal("memory_get", id=id_)["code"] == "not_found" for id_ in gone)
+    assert (agent.outcome("memory_get", {"id": stays}).structured is None) is (subject == "user")
+
+
+def test_what_was_derived_from_it_alone_goes_with_it(agent: Agent) -> None:
+    source, beside = write(agent, "zqsource one"), write(agent, "the other source")
+    alone, both, further = (write(agent, f"zqderived {name}") for name in ("alone", "both", "further"))
+    with agent.database.write("local") as writer:
+        for derived, of in ((alone, source), (both, source), (both, beside), (further, alone)):
+            statement = "INSERT INTO derivations (derived_kind, derived_id, source_kind, source_id)"
+            writer.execute(sql(f"{statement} VALUES ('memory', ?, 'memory', ?)", derived, of))  # pyright: ignore[reportArgumentType]
+    assert sorted(forget(agent, ids=[source])["ids"]) == sorted([source, alone, further])
+    assert agent.call("memory_get", id=both)["status"] == "current"
+
+
+def test_an_erased_value_comes_back_by_no_door_until_it_is_lifted(agent: Agent) -> None:
+    id_ = write(agent, SECRET)
+    lines = agent.call("memory_export")["lines"]
+    forget(agent, ids=[id_])
+    assert agent.refusal("memory_write", content=f"{SECRET.upper()}.", type="note")["code"] == "tombstoned"
+    assert (
+        agent.who(project="bridge").refusal("memory_write", content=SECRET, type="fact")["code"]
+        == "tombstoned"
+    )
+    back = agent.call("memory_import", data="\n".join(json.dumps(line) for line in lines))
+    assert (back["imported"], back["refused"]) == (0, 1)
+    assert agent.refusal("memory_restore", id=id_)["code"] == "not_found"
+    assert agent.who(user_id="bob").call("memory_write", content=SECRET, type="fact")["status"] == "created"
+    (buried,) = operator(agent).call("tombstone_list")["tombstones"]
+    assert (buried["kind"], buried.get("memory_id")) == ("erased", None)
+    operator(agent).call("tombstone_lift", id=buried["id"])
+    assert agent.call("memory_write", content=SECRET, type="fact")["status"] == "created"
+
+
+def test_the_history_stays_whole_and_its_digests_can_not_be_guessed(agent: Agent) -> None:
+    id_ = write(agent, "481516")
+    salts = "SELECT count(*) FROM memory_history_salts"
+    assert rows(agent, salts) != [(0,)]
+    forget(agent, ids=[id_])
+    events = f"SELECT kind FROM memory_history WHERE memory_id = '{id_}' ORDER BY event"
+    assert [row[0] for row in rows(agent, events)] == ["create", "forget"]
+    assert rows(agent, f"{salts} WHERE event = (SELECT min(event) FROM memory_history)") == [(0,)]
+    with agent.database.read("local") as reader:
+        for owner in owners(reader, everybody=True):
+            report = audited(reader, owner, agent.database.heads.read())
+            assert report.flaws == {}
+
+
+def test_an_undo_brings_nothing_back_that_was_forgotten(agent: Agent) -> None:
+    id_ = write(agent, SECRET)
+    agent.call("memory_delete", id=id_)
+    forget(agent, ids=[id_])
+    for arguments in ({"memory_id": id_}, {"agent_id": "claude", "since": "2020-01-01"}):
+        agent.outcome("memory_undo", arguments)
+    assert not stands(agent, SECRET)
+    assert agent.call("memory_search", query=SECRET)["hits"] == []
+
+
+def test_an_older_copy_that_is_put_back_is_erased_again_before_it_is_read(
+    agent: Agent, location: str
+) -> None:
+    id_, stays = write(agent, SECRET), write(agent, OTHER)
+    if "://" in location:
+        pytest.skip("copies of a PostgreSQL store are its own tools'; the rows are those of the next test")
+    copy = Path(location).with_name("copy.db")
+    agent.database.dialect.copy_to(copy)
+    forget(agent, ids=[id_])
+    with closing(open_database(copy, agent.clock, heads=agent.database.heads.path)) as older:
+        back = replace(agent, database=older)
+        assert stands(back, SECRET)
+        assert ledger.reconcile(older) == 1
+        assert not stands(back, SECRET)
+        assert back.refusal("memory_get", id=id_)["code"] == "not_found"
+        assert back.call("memory_get", id=stays)["status"] == "current"
+        assert back.refusal("memory_write", content=SECRET, type="fact")["code"] == "tombstoned"
+        assert ledger.reconcile(older) == 0
+
+
+def test_a_ledger_that_was_lost_is_written_anew(agent: Agent) -> None:
+    id_ = write(agent, SECRET)
+    forget(agent, ids=[id_])
+    heads = agent.database.heads.path
+    assert heads
+    noted = heads.with_suffix(".erased")
+    assert id_ not in noted.read_text()
+    assert "zqplanted" not in noted.read_text()
+    whole = [line for line in noted.read_text().splitlines() if line]
+    noted.write_text('{"erasure_id": "cut o')
+    assert ledger.reconcile(agent.database) == 0
+    assert [line for line in noted.read_text().splitlines() if line][1:] == whole
+
+
+def test_no_byte_of_it_is_left_in_any_file(tmp_path: Path) -> None:
+    clock = ManualClock()
+    home = tmp_path / "home"
+    home.mkdir()
+    with closing(open_database(home / "m3.db", clock)) as database:
+        agent = Agent(database, clock, Caller("local", "claude", "session-1", project="atlas"))
+        id_ = planted(agent)
+        agent.call("memory_search", query="anything near", search_mode="vector")
+        assert list(probe_files(our_files(home), [SECRET]))
+        assert forget(agent, ids=[id_])["scrubbed"] is True
+        assert list(probe_files(our_files(home), [SECRET, "zqplanted", "quartz"])) == []
+        assert list(probe_files(our_files(home), [OTHER]))
+    with closing(open_database(home / "m3.db", clock)) as again:
+        assert replace(agent, database=again).call("memory_search", query=OTHER)["hits"]
+    assert list(probe_files(our_files(home), [SECRET, "zqplanted"])) == []
+
+
+def test_the_probe_knows_the_forms_that_text_is_written_in(tmp_path: Path) -> None:
+    for number, (name, written) in enumerate(forms_of(SECRET).items()):
+        path = tmp_path / f"{number}"
+        path.write_bytes(b"x" * (4 * 2**20 - 5) + written)
+        assert [trace.form for trace in probe_files([path], [SECRET])][:1] == [name]
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(SECRET.encode()))
+    assert list(probe_files([packed], [SECRET]))
+    assert list(probe_files([packed], ["zqnothing"])) == []
+
+
+def test_subject_access_shows_every_row_page_by_page(agent: Agent) -> None:
+    id_, deleted = planted(agent), write(agent, "deleted since")
+    agent.call("memory_delete", id=deleted)
+    write(agent.who(user_id="bob"), "Bob's own")
+    found, cursor = list[dict[str, Any]](), ""
+    while True:
+        page = operator(agent).call("gdpr_export", limit=1, cursor=cursor)
+        found += page["items"]
+        if not (cursor := page.get("next_cursor", "")):
+            break
+    assert page["items_count"] == len(found) == 3
+    mine = next(item for item in found if item["id"] == id_)
+    assert [version["version"] for version in mine["memory_items"]] == [1, 2]
+    assert {"memory_validity", "memory_state", "memory_relationships", "review_items"} <= mine.keys()
+    assert "Bob" not in json.dumps(found)
+    assert Subject().kind == "user"
