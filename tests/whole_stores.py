@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import LiteralString
 
@@ -15,16 +16,21 @@ from tests.negative.scene import HIDDEN, Scene
 UNICODE = 'Ключ 鍵 🗝️\u200d e\u0301 \u202eabc\u202c \u2028 line\n\ttab "quote" \\ back\u0007'
 _AT = "2026-01-02T00:00:00.000000Z"
 
+_ERASED = json.dumps(
+    {"erasure_id": "e-1", "origin": "", "user": "", "subject_kind": "ids", "ids": [], "values": []}
+)
 _PLANTED: Mapping[LiteralString, Sequence[Value]] = {
     "memory_tombstones (owner, audience, digest, reason, set_by, set_at, lifted_at, memory_id)": (
         1, None, "d" * 64, f"erased: {UNICODE}", "operator", _AT, FOREVER, "",
     ),
     "review_items (review_id, owner, audience, kind, evidence, plan, state, decision, decided_by, decided_at,"
-    " opened_at, lapses_at, opened_by)": ("r-1", 1, 1, "conflict", "{}", "[]", "open", "", "", "", _AT, FOREVER, 1),
+    " opened_at, lapses_at, opened_by)": (
+        "r-1", 1, 1, "conflict", "{}", "[]", "open", "", "", "", _AT, FOREVER, 1,
+    ),
     "review_memories (review_id, place, memory_id)": ("r-1", 0, "00000000-0000-7000-8000-000000000001"),
     "retention_policies (owner, agent_id, max_memories, ttl_days, set_at, event)": (1, "a", 9, 30, _AT, 1),
     "erasures (erasure_id, owner, subject_kind, counts, record, scrubbed, erased_at)": (
-        "e-1", 1, "ids", "{}", '{"erasure_id": "e-1", "origin": "", "user": "", "subject_kind": "ids", "ids": [], "values": []}', 1, _AT,
+        "e-1", 1, "ids", "{}", _ERASED, 1, _AT,
     ),
     "operators (owner, parameters, salt, verifier, set_at, event)": (
         1, "scrypt:2:8:1", b"\x00salt", b"\xffverifier", _AT, 1,

@@ -132,9 +132,7 @@ class _Declared:
     def write(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
         return self._writable().write(user_id, timeout_seconds)
 
-    def erasing(
-        self, user_id: str, timeout_seconds: float = BUSY_SECONDS
-    ) -> AbstractContextManager[Writer]:
+    def erasing(self, user_id: str, timeout_seconds: float = BUSY_SECONDS) -> AbstractContextManager[Writer]:
         return self._writable().erasing(user_id, timeout_seconds)
 
     def scrub(self) -> bool:

@@ -17,7 +17,9 @@ from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import erasure, ledger, open_database
 from m3_memory.storage.audit import audited, owners
+from m3_memory.storage.backup import back_up, backups_in
 from m3_memory.storage.probe import forms_of, our_files, probe_files, probe_rows
+from m3_memory.storage.scheduled_backup import renew_copies
 from m3_memory.storage.sql import sql
 from tests.callers import Agent
 from tests.stores import Stores
@@ -44,7 +46,8 @@ def operator(agent: Agent) -> Agent:
 
 
 def write(agent: Agent, content: str, **more: object) -> str:
-    agent.clock.advance(1)  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(agent.clock, ManualClock)
+    agent.clock.advance(1)
     found: str = agent.call("memory_write", content=content, **{"type": "fact", **more})["id"]
     return found
 
@@ -143,7 +146,7 @@ def test_what_was_derived_from_it_alone_goes_with_it(agent: Agent) -> None:
     with agent.database.write("local") as writer:
         for derived, of in ((alone, source), (both, source), (both, beside), (further, alone)):
             statement = "INSERT INTO derivations (derived_kind, derived_id, source_kind, source_id)"
-            writer.execute(sql(f"{statement} VALUES ('memory', ?, 'memory', ?)", derived, of))  # pyright: ignore[reportArgumentType]
+            writer.execute(sql(f"{statement} VALUES ('memory', ?, 'memory', ?)", derived, of))
     assert sorted(forget(agent, ids=[source])["ids"]) == sorted([source, alone, further])
     assert agent.call("memory_get", id=both)["status"] == "current"
 
@@ -211,6 +214,14 @@ def test_an_older_copy_that_is_put_back_is_erased_again_before_it_is_read(
         assert ledger.reconcile(older) == 0
 
 
+def test_bytes_that_a_killed_process_left_are_taken_out_by_the_next_opening(agent: Agent) -> None:
+    forget(agent, ids=[write(agent, SECRET)])
+    with agent.database.write("local") as writer:
+        writer.execute(sql("UPDATE erasures SET scrubbed = 0"))
+    assert ledger.reconcile(agent.database) == 0
+    assert rows(agent, "SELECT scrubbed FROM erasures") == [(1,)]
+
+
 def test_a_ledger_that_was_lost_is_written_anew(agent: Agent) -> None:
     id_ = write(agent, SECRET)
     forget(agent, ids=[id_])
@@ -269,3 +280,29 @@ def test_subject_access_shows_every_row_page_by_page(agent: Agent) -> None:
     assert {"memory_validity", "memory_state", "memory_relationships", "review_items"} <= mine.keys()
     assert "Bob" not in json.dumps(found)
     assert Subject().kind == "user"
+
+
+def test_what_changed_since_it_was_shown_is_not_erased(agent: Agent) -> None:
+    id_ = write(agent, "shown first")
+    shown = operator(agent).call("gdpr_forget", ids=[id_])
+    agent.call("memory_update", id=id_, content="never shown")
+    assert operator(agent).refusal("gdpr_forget", ids=[id_], confirm=shown["confirm"])["code"] == "stale"
+    assert agent.call("memory_get", id=id_)["memory"]["content"] == "never shown"
+
+
+def test_forgetting_in_one_store_renews_its_own_backups_alone(tmp_path: Path) -> None:
+    clock = ManualClock()
+    backups = tmp_path / "backups"
+    with (
+        closing(open_database(tmp_path / "one.db", clock)) as one,
+        closing(open_database(tmp_path / "other.db", clock)) as other,
+    ):
+        theirs, ours = back_up(other, backups), back_up(one, backups)
+        broken = backups / f"m3-{'2020-01-01T000000-000000Z'}.db"
+        broken.write_bytes(b"no store")
+        clock.advance(1)
+        assert renew_copies(one, backups) == ([ours], [broken])
+        kept = {backup.path for backup in backups_in(backups)}
+        assert {theirs, broken} < kept
+        assert ours not in kept
+        assert len(kept) == 3

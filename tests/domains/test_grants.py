@@ -140,7 +140,7 @@ def test_an_operator_reads_any_project_of_the_circle_that_is_named(claude: Agent
 
 def test_no_write_takes_a_project(wide: Agent) -> None:
     for tool in CATALOG.tools:
-        if tool.effect is not Effect.READ:
+        if tool.effect in (Effect.WRITE, Effect.DESTROY):
             assert "project" not in {parameter.name for parameter in tool.parameters}
     refused = wide.refusal("memory_write", content="here", type="fact", project="shop")
     assert refused["code"] == "invalid_argument"

@@ -111,7 +111,7 @@ def test_an_untouched_store_is_no_copy(app: App) -> None:
 
 
 def test_an_older_copy_is_told_with_where_it_ends_and_what_was_noted(app: App, put_back: PutBack) -> None:
-    _write(app, "Tea is at five", "Tea is at six", "Tea is at seven")
+    _write(app, "Supper is at nine", "Lunch is at noon", "The bell rings twice")
     restored = put_back()
     (told,) = _faults(restored)
     assert "ends at event 2, and event 5 was noted" in told
@@ -120,22 +120,22 @@ def test_an_older_copy_is_told_with_where_it_ends_and_what_was_noted(app: App, p
 
 
 def test_a_copy_that_has_caught_up_with_other_events_is_told_too(app: App, put_back: PutBack) -> None:
-    _write(app, "Tea is at five", "Tea is at six")
+    _write(app, "Supper is at nine", "Lunch is at noon")
     restored = put_back()
-    _write(restored, "Coffee is at five", "Coffee is at six", "Coffee is at seven")
+    _write(restored, "Coffee is at five", "Dinner is at eight", "The lift needs a new cable")
     (told,) = _faults(restored)
     assert "event 4 of 5 is not the one that was noted" in told
     assert _at_a_glance(restored) == [told]
 
 
 def test_the_history_is_accepted_by_an_event_and_noted_from_then_on(app: App, put_back: PutBack) -> None:
-    _write(app, "Tea is at five", "Tea is at six", "Tea is at seven")
+    _write(app, "Supper is at nine", "Lunch is at noon", "The bell rings twice")
     restored = put_back()
     accepted = accept_head(restored.context(MINE))
     assert accepted.accepted
     assert "event 5 was noted" in str(accepted.lost)
     assert (_faults(restored), _at_a_glance(restored)) == ([], [])
-    _write(restored, "Tea is at eight")
+    _write(restored, "The cellar has two doors")
     ((sequence, _),) = restored.database.heads.read().values()
     assert sequence == 4
     assert (_faults(restored), _at_a_glance(restored)) == ([], [])
@@ -156,12 +156,12 @@ def test_what_was_accepted_stands_in_the_way_of_no_undo(app: App, put_back: PutB
 
 def test_searches_by_meaning_answer_from_the_copy_alone(app: App, put_back: PutBack) -> None:
     """Also once it holds as many changes as the newer store did, whose vector file lies beside it."""
-    _write(app, "The ferry leaves at nine", "The ferry leaves at ten")
-    assert _nearest(app, "ferry leaves at ten") == "The ferry leaves at ten"
+    _write(app, "The ferry leaves at nine", "The boat leaves at ten")
+    assert _nearest(app, "boat leaves at ten") == "The boat leaves at ten"
     restored = put_back()
     assert "ferry" not in _nearest(restored, "ferry leaves at ten")
-    _write(restored, "The tram leaves at nine", "The tram leaves at ten")
-    assert _nearest(restored, "tram leaves at ten") == "The tram leaves at ten"
+    _write(restored, "The tram leaves at nine", "The bus leaves at ten")
+    assert _nearest(restored, "bus leaves at ten") == "The bus leaves at ten"
     assert _nearest(restored, "ferry leaves at nine") == "The tram leaves at nine"
 
 

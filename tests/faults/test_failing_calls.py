@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +58,9 @@ CHANGES: dict[str, dict[str, object]] = {
         '{"kind": "edge", "from_id": "SUBJECT", "to_id": "OTHER", "type": "supports"}'
     },
     "memory_feedback": {"memory_id": "SUBJECT", "feedback": "misleading"},
+    "memory_set_trust": {"id": "SUBJECT", "state": "rejected", "reason": "harbour #"},
+    "tombstone_lift": {"id": "SUBJECT", "reason": "harbour #"},
+    "agent_set_trust": {"agent_id": "claude", "trust_score": "0.5#1"},
     "curate_memory_apply": {
         "plan": {
             "update": [{"id": "SUBJECT", "title": "Harbour #"}],
@@ -74,6 +77,7 @@ BEFORE: dict[str, tuple[str, dict[str, object]]] = {
         {"from_id": "SUBJECT", "to_id": "OTHER", "relationship_type": "extends"},
     ),
     "memory_unpin": ("memory_pin", {"id": "SUBJECT"}),
+    "tombstone_lift": ("memory_set_trust", {"id": "SUBJECT", "state": "rejected"}),
 }
 """What is done to the subject first, so that a call has something to change."""
 
@@ -85,6 +89,9 @@ ELSEWHERE = {
     "memory_set_retention": "one row and its event: test_lifecycle.py",
     "review_decide": "it is an operator's, and does what the others do: test_review.py",
     "memory_dedup": "it asks questions, as review_propose does",
+    "gdpr_forget": "it takes a preview's word: test_failing_erasure.py",
+    "gdpr_export": "it changes nothing",
+    "tombstone_list": "it changes nothing",
 }
 """Why a changing tool is not made to fail here."""
 
@@ -160,12 +167,18 @@ def _agent(database: Database, clock: ManualClock) -> Agent:
     return Agent(database, clock).who(folder=os.environ["M3_HOME"])
 
 
+def _who(agent: Agent, tool: str) -> Agent:
+    """Who calls the tool: the operator, where nobody else may."""
+    operates = CATALOG.find(tool).effect is Effect.OPERATE
+    return replace(agent, caller=agent.caller.as_operator()) if operates else agent
+
+
 def _subject(agent: Agent, tool: str, number: int) -> Subject:
     """A memory that the tool can change, and another."""
     names = (f"The harbour of island {number} is deep", f"The quay of island {number} is long")
     subject = Subject(*(agent.call("memory_write", content=name, type="fact")["id"] for name in names))
     if before := BEFORE.get(tool):
-        agent.call(before[0], **subject.filled(before[1], number))
+        _who(agent, before[0]).call(before[0], **subject.filled(before[1], number))
     return subject
 
 
@@ -193,7 +206,7 @@ def _fail_everywhere(store: Failing, tool: str, faults: list[Fault]) -> int:
         fault = faults[at % len(faults)]
         at += 1
         with fault.failing(at):
-            outcome = agent.outcome(tool, subject.filled(CHANGES[tool], next(store.numbers)))
+            outcome = _who(agent, tool).outcome(tool, subject.filled(CHANGES[tool], next(store.numbers)))
             during = _picture(agent, subject) if outcome.error else ()
         if outcome.error is None:
             assert _picture(agent, subject) != before

@@ -27,9 +27,7 @@ ADDRESSES = frozenset({"query", "id", "memory_id"})
 """The parameters by which a call means one memory."""
 
 COUNTING = frozenset({"memory_lifecycle_summary", "review_list"})
-"""Tools that name only memories that something befell: tests/domains/test_lifecycle.py and test_review.py have
-their control.
-"""
+"""Tools that name only what something befell: test_lifecycle.py and test_review.py have their control."""
 
 NAMING = frozenset({"user_id", "requesting_agent", "agent_filter", "conversation_id", "variant", "project"})
 """The parameters by which a call may name somebody, or something of theirs."""

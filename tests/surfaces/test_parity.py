@@ -79,6 +79,8 @@ STORY: tuple[Step, ...] = (
     Step("memory_set_trust", {"id": "$newer", "state": "verified"}, "needs_operator"),
     Step("tombstone_lift", {"id": "$newer"}, "needs_operator"),
     Step("tombstone_list", {}, "needs_operator"),
+    Step("gdpr_export", {}, "needs_operator"),
+    Step("gdpr_forget", {"ids": ["$newer"]}, "needs_operator"),
     *AGENTS,
     *LIFECYCLE,
     *REVIEW,
@@ -109,7 +111,7 @@ COUNTED_LATE = ("use_count", "last_used_at")
 
 @dataclass
 class Mask:
-    """Gives ids the number of their first appearance, hides times, surfaces and digests that follow from keys.
+    """Gives ids the number of their first appearance, hides times, surfaces and digests by keys.
 
     Use counts are left out: each process writes its own a little later.
     """

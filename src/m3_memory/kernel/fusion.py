@@ -3,7 +3,7 @@
 * **words**: the share of the question's words that the best passage of a text holds, each weighted by how
   rare it is, and counted in full only if it stands there often (`kernel/ranking.py`).
 * **meaning**: the cosine of the question with the nearest window of a text; below 0 counts as 0.
-* **score**: 0.6 words + 0.4 meaning, divided by 1 + 0.1 ln(passages), five per cent more or less by importance.
+* **score**: 0.6 words + 0.4 meaning, divided by 1 + 0.1 ln(passages), 5 % more or less by importance.
   A search by words or by meaning alone takes that one whole. Nothing is divided by the best hit's: a poor
   best hit has a poor score.
 

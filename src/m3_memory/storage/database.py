@@ -132,6 +132,13 @@ class Store(Protocol):
         """Takes what was deleted out of the store's files; False if it must wait for other processes."""
         ...
 
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        """Yields whether this block alone, of all processes, now does what the name says; never waits.
+
+        It ends with the block, and with the process. Raises StoreReadOnly where no such lock can be made.
+        """
+        ...
+
 
 class Database(Store, Protocol):
     """A store as who opened it sees it."""
@@ -142,13 +149,6 @@ class Database(Store, Protocol):
         Rows may be removed also where they are kept from everybody else. Commits at the end, after which
         numbers go on from the largest there are; rolls back on any error. What is cached beside the store is
         dropped. Raises StoreBusy, DamagedExport for rows that contradict each other, Refused for who may not.
-        """
-        ...
-
-    def exclusive(self, name: str) -> AbstractContextManager[bool]:
-        """Yields whether this block alone, of all processes, now does what the name says; never waits.
-
-        It ends with the block, and with the process. Raises StoreReadOnly where no such lock can be made.
         """
         ...
 

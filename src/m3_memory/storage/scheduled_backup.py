@@ -18,7 +18,7 @@ from m3_memory.storage.transaction import text
 
 if TYPE_CHECKING:
     from m3_memory.config import Settings
-    from m3_memory.storage.database import Database, Reader
+    from m3_memory.storage.database import Database, Reader, Store
     from m3_memory.storage.sql import Row
 
 LOCK = "backup"
@@ -96,6 +96,26 @@ def back_up_when_due(database: Database, schedule: Schedule, pause_seconds: floa
             raise
         schedule.note(now, None)
         return made
+
+
+def renew_copies(database: Store, folder: Path) -> tuple[list[Path], list[Path]]:
+    """Replaces the copies of this store in the folder by one made now.
+
+    Returns those that went, and those of which it can't be told whose they are: they stay, as do those of
+    other stores. None goes where there is none to replace, or the new one can't be made.
+    """
+    with database.exclusive(LOCK), database.read("") as reader:
+        found = {backup.path: _mark_of(backup.path) for backup in backups_in(folder)}
+        ours = [path for path, mark in found.items() if mark and mark[0] == reader.origin]
+        unknown = [path for path, mark in found.items() if mark is None]
+        try:
+            if ours:
+                back_up(database, folder)
+        except M3Error:
+            return [], [*ours, *unknown]
+        for path in ours:
+            path.unlink(missing_ok=True)
+        return ours, unknown
 
 
 def overdue_seconds(reader: Reader, schedule: Schedule) -> float | None:

@@ -121,12 +121,16 @@ class SqliteDatabase:
     def scrub(self) -> bool:
         """Empties the log, writes the file anew without what was deleted, and drops the vector files."""
         try:
-            with _held(self._writing, BUSY_SECONDS), self._pool.connection() as connection:
+            with (
+                self._classified(),
+                _held(self._writing, BUSY_SECONDS),
+                self._pool.connection() as connection,
+            ):
                 # A word index that keeps no texts only marks what was deleted; merged whole, it drops it.
                 connection.raw.execute("INSERT INTO search_index (search_index) VALUES ('optimize')")
                 connection.raw.execute("VACUUM")
                 _checkpointed(connection.raw)
-        except (apsw.BusyError, apsw.LockedError):
+        except errors.Unavailable:
             return False
         self._drop_vectors()
         return True

@@ -109,7 +109,9 @@ def texts_of(reader: Reader, memory_ids: Sequence[str]) -> list[tuple[str, str]]
         row
         for part in parts(memory_ids)
         for row in reader.rows(
-            sql("SELECT content, normal_hash FROM memory_items WHERE") + any_of("memory_id", part)
+            sql("SELECT content, normal_hash FROM memory_items WHERE")
+            + any_of("memory_id", part)
+            + sql("ORDER BY item")
         )
     )
     return list(dict.fromkeys((text(row[0]), text(row[1])) for row in rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from m3_memory.kernel.contradiction.evidence import CHANGES, ENDS, about_equal
@@ -25,7 +26,11 @@ def parallel(old: Reading, new: Reading, alignment: Alignment) -> Comparison:
     if (new.cues - old.cues) & _MULTIPLE or (old.cues - new.cues) & {"exception", "past"}:
         return Comparison(Verdict.DISTINCT, "stands_beside", *values)
     if any(slot.in_subject for slot in slots):
-        if len(slots) == 1 and _kind(slots[0]) == "number" and not conflict(old, new):
+        if (
+            len(slots) == 1
+            and _kind(slots[0]) == "number"
+            and not (conflict(old, new) or _numbers(old, slots[0]))
+        ):
             return Comparison(Verdict.UNSURE, "number_in_subject", *values)
         return Comparison(Verdict.DISTINCT, "other_subject", *values)
     if len(slots) > 1:
@@ -97,7 +102,7 @@ def _words(old: Reading, new: Reading, slot: Slot, has_cue: bool) -> Comparison:
         return Comparison(Verdict.DISTINCT, "other_qualifier", *values)
     if _verb_of(old) in MANY_VALUED and not (new.cues - old.cues) & ENDS:
         return Comparison(Verdict.DISTINCT, "stands_beside", *values)
-    if not has_cue and (_narrows(old, slot) or _other_values(slot)):
+    if not has_cue and (_narrows(old, slot) or _other_values(slot) or _participles(old, slot)):
         return Comparison(Verdict.DISTINCT, "other_attribute", *values)
     counts = _told(slot.old), _told(slot.new)
     if not has_cue and (max(counts) > _FEW or _verb(slot.old) or _verb(slot.new)):
@@ -106,7 +111,7 @@ def _words(old: Reading, new: Reading, slot: Slot, has_cue: bool) -> Comparison:
     if not (has_cue or _is_said_to_be(old) or _verb_of(old) in SINGLE_VALUED or _uses(old)):
         return Comparison(Verdict.DISTINCT, "stands_beside", *values)
     is_alike = counts[0] == counts[1] and (_follows_boundary(old, slot) or ends_so)
-    if has_cue or (is_alike and not _uses(old)):
+    if has_cue or (is_alike and not _uses(old) and not _one_is_a_value(slot) and not _describes(old, slot)):
         return Comparison(Verdict.UPDATE, "value_changed", *values)
     return Comparison(Verdict.UNSURE, "word_changed", *values)
 
@@ -184,6 +189,38 @@ def _other_values(slot: Slot) -> bool:
     """Whether both sides hold values, of different kinds."""
     old, new = ({token.kind for token in side if token.kind in VALUES} for side in (slot.old, slot.new))
     return bool(old and new and old != new)
+
+
+def _numbers(old: Reading, slot: Slot) -> bool:
+    """Whether the number tells one of several apart, as in "door 17": it follows the word for them."""
+    start = old.tokens.index(slot.old[0])
+    return start > 0 and old.tokens[start - 1].kind in CONTENT and old.tokens[start - 1].kind not in VALUES
+
+
+def _participles(old: Reading, slot: Slot) -> bool:
+    """Whether both sides say what is done with the subject: of that several things hold side by side."""
+    done = [side[0].text.lower().endswith("ed") for side in (slot.old, slot.new) if len(side) == 1]
+    return _is_said_to_be(old) and done == [True, True]
+
+
+def _one_is_a_value(slot: Slot) -> bool:
+    """Whether one side holds a number or its like and the other words: they may tell of two attributes."""
+    return len({any(token.kind in VALUES for token in side) for side in (slot.old, slot.new)}) > 1
+
+
+def _describes(old: Reading, slot: Slot) -> bool:
+    """Whether plain words say what the subject is like: of that several things hold side by side."""
+    words = (*slot.old, *slot.new)
+    start = old.tokens.index(slot.old[0])
+    is_bare = old.tokens[start - 1].text.lower() in _COPULAS
+    return is_bare and any(t.kind == "word" and _ADJECTIVE.fullmatch(t.text) for t in words)
+
+
+_ADJECTIVE = re.compile(
+    r"[a-z]+(?:ed|ful|less|[ai]ble|ous|ive|[aeiou]nt|ic|al|ary|y)|fast|slow|small|large|big|good|bad|safe|new|old|hard"
+    r"|simple|clean|full|rare|short|long|cheap|strict|green|correct|complete|broken|done|fine|wrong|sound|robust"
+)
+"""Words that say what something is like, by their endings; some of the commonest have none."""
 
 
 def _uses(old: Reading) -> bool:

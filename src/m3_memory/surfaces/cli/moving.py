@@ -20,7 +20,7 @@ from m3_memory.domains.privacy.model import EDGE, MEMORY
 from m3_memory.domains.privacy.service import seals
 from m3_memory.errors import InvalidArgument, StoreDamaged, Unavailable
 from m3_memory.kernel.interval import parse_moment
-from m3_memory.storage import open_database
+from m3_memory.storage import ledger, open_database
 from m3_memory.storage.dump import dumped, encoded, heading_of, restore
 from m3_memory.storage.predicates import Filter
 from m3_memory.surfaces.cli.command import answer
@@ -112,6 +112,7 @@ def restore_file(launch: Launch, name: str, doctor: Callable[[Context], Mapping[
             as_operator(app, ctx.started_as)
         key = seals.open_seal(ask_unseen("Passphrase of the export: "), heading.origin, heading.seal)
         rows = restore(app.database, lambda: told(lines_of(name), "read"), key)
+        ledger.reconcile(app.database)
         found = doctor(replace(ctx))  # asked anew where the caller stands
     counts = {"rows": rows.total(), "memories": rows["memory_state"]}
     return {**counts, "ok": found["ok"], "faults": found["faults"]}

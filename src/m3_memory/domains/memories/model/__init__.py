@@ -105,7 +105,7 @@ class Draft:
     trust_state: str = "accepted"
     pinned: bool = False
     vectors: Vectors = field(default_factory=Vectors)
-    near: Near = Near()
+    near: Near = field(default_factory=Near)
     warnings: tuple[str, ...] = ()
 
     def starting(self, store_time: str) -> Draft:

@@ -21,6 +21,7 @@ from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Questio
 from m3_memory.domains.memories.service.chunks import only, tried
 from m3_memory.domains.memories.service.derived import retire_derived
 from m3_memory.domains.memories.service.drafts import TEXTS, clean_draft, embedded, prepare
+from m3_memory.domains.memories.service.endings import end_all
 from m3_memory.domains.memories.service.neighbours import Proposal, neighbours
 from m3_memory.domains.memories.service.operations import Operation, operation
 from m3_memory.domains.memories.service.outcomes import Replaced, marked
@@ -159,26 +160,9 @@ def _proposed_all(op: Operation, kept: Sequence[Target], **changes: object) -> l
 
 def delete_in(op: Operation, found: Sequence[Target], reason: str = "") -> None:
     """Ends the store's belief in these memories, in an open transaction."""
-    beliefs = [of.belief for of in found]
-    states = queries.states_of(op.writer, [belief.memory_id for belief in beliefs])
-    events = op.record_all(
-        [
-            op.event(
-                "delete",
-                of.belief.memory_id,
-                of.belief.version,
-                reason=reason,
-                before=of.digestible(states[of.belief.memory_id]),
-            )
-            for of in found
-        ]
-    )
-    closed = queries.close_beliefs(
-        op.writer, [(belief.belief, event) for belief, event in zip(beliefs, events, strict=True)]
-    )
-    assert closed == len(found), "the owner's lock is held: nobody else can have closed any"
-    queries.note_changes(op.writer, [(belief.item, "belief") for belief in beliefs])
-    retire_derived(op, [belief.memory_id for belief in beliefs], "deleted")
+    ids = [of.belief.memory_id for of in found]
+    end_all(op, ids, "delete", reason)
+    retire_derived(op, ids, "deleted")
 
 
 def _not_for_good() -> NeedsOperator:

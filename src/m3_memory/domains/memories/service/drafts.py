@@ -92,7 +92,7 @@ def _prepared(ctx: Context, request: WriteRequest, given: frozenset[str]) -> Dra
 
 
 def clean_draft(request: WriteRequest) -> Draft:
-    """A draft of texts that passed the secret detector before, without vectors. Raises InvalidInput errors."""
+    """A draft of texts that passed the secret detector, without vectors. Raises InvalidInput errors."""
     return _draft(request, _checked_texts(request), ())
 
 

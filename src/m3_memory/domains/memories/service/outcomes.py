@@ -52,6 +52,10 @@ class Outcome:
     def waits(self) -> bool:
         return self.proposal.draft.trust_state == "candidate"
 
+    def was_asked_to_end(self, memory_id: str) -> bool:
+        """Whether its writer named this memory as the one it replaces."""
+        return bool(self.replaced) and self.replaced.old.belief.memory_id == memory_id
+
     @property
     def ended(self) -> list[str]:
         """The ids of the memories that end by it."""
@@ -66,7 +70,7 @@ def perform_all(op: Operation, outcomes: Sequence[Outcome]) -> list[list[str]]:
     for outcome in outcomes:
         for memory_id in outcome.ended:
             old = standing_target(op.writer, memory_id)
-            if old.belief.valid_to > outcome.proposal.valid_from:
+            if outcome.was_asked_to_end(memory_id) or old.belief.valid_to > outcome.proposal.valid_from:
                 succeed(op, old, outcome.new_id, outcome.proposal.valid_from)
     asked = [[*_questions(outcome)] for outcome in outcomes]
     if not any(asked):

@@ -59,7 +59,11 @@ def _stood_together(reader: Reader, coming: Standing, other: Statement) -> bool:
     rows = queries.beliefs_of(reader, {one.memory_id, other.memory_id})
     hashes = queries.normal_hashes(reader, {row.item for row in rows})
     ours, theirs = (
-        [row for row in rows if _standing(row, hashes[row.item]).statement == replace(it, title="", content="")]
+        [
+            row
+            for row in rows
+            if _standing(row, hashes[row.item]).statement == replace(it, title="", content="")
+        ]
         for it in (one, other)
     )
     return any(

@@ -92,7 +92,7 @@ def add_all(
 
 
 def _as_successor(told: WriteResult, said: WriteResult | M3Error) -> WriteResult:
-    """The answer where a memory that said it already takes the other's place, with what it keeps of its own."""
+    """The answer where a memory that said it takes the other's place, with what it keeps of its own."""
     kept = [] if isinstance(said, M3Error) else said.warnings
     fresh = [warning for warning in kept if warning not in told.warnings]
     already = f"memory {told.id} said this already and is now the successor"
@@ -166,7 +166,7 @@ def _decided(
 
 
 def _settled(proposal: Proposal, finding: Finding) -> Proposal:
-    """The proposal as it is stored: until a newer one begins, and as candidate where a person has to agree."""
+    """The proposal as it is stored: until a newer one begins, as candidate where a person has to agree."""
     draft = proposal.draft
     if finding.protected:
         draft = replace(draft, trust_state="candidate")

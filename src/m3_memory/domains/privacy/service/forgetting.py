@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from m3_memory.declared_stores import MAIN
 from m3_memory.domains.memories.service.derived import resting_on
 from m3_memory.domains.memories.service.tombstones import Burial, bury, digests_of
 from m3_memory.domains.memories.service.writes import operation
@@ -15,13 +16,13 @@ from m3_memory.domains.privacy import queries
 from m3_memory.domains.privacy.model import ForgetResult, Subject
 from m3_memory.domains.retrieval.model import SearchRequest
 from m3_memory.domains.retrieval.service import search
-from m3_memory.errors import InvalidArgument, M3Error, PlanStale
+from m3_memory.errors import InvalidArgument, PlanStale
 from m3_memory.kernel.caller import names_of
 from m3_memory.kernel.ids import new_id
 from m3_memory.storage import erasure, ledger
-from m3_memory.storage.backup import back_up, backups_in
 from m3_memory.storage.predicates import mains_of_aliases
 from m3_memory.storage.probe import our_files, probe_files
+from m3_memory.storage.scheduled_backup import renew_copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,12 +89,14 @@ def meant(reader: Reader, subject: Subject) -> list[str]:
 def _preview(ctx: Context, kind: str, ids: list[str]) -> ForgetResult:
     with ctx.read() as reader:
         counts = erasure.counted(reader, ids)
-    return ForgetResult("preview", kind, len(ids), ids[:SHOWN], counts, _confirm(kind, ids))
+        confirm = _confirm(reader, kind, ids)
+    return ForgetResult("preview", kind, len(ids), ids[:SHOWN], counts, confirm)
 
 
-def _confirm(kind: str, ids: Sequence[str]) -> str:
-    """What says that exactly these were shown."""
-    return hashlib.sha256("\x1f".join((kind, *ids)).encode()).hexdigest()[:16]
+def _confirm(reader: Reader, kind: str, ids: Sequence[str]) -> str:
+    """What says that exactly these were shown, and said then what they say now."""
+    said = (digest for _, digest in queries.texts_of(reader, ids))
+    return hashlib.sha256("\x1f".join((kind, *ids, *said)).encode()).hexdigest()[:16]
 
 
 def _erased(ctx: Context, kind: str, subject: Subject, confirm: str) -> tuple[ForgetResult, list[str]]:
@@ -102,7 +105,7 @@ def _erased(ctx: Context, kind: str, subject: Subject, confirm: str) -> tuple[Fo
     ctx.ensure_time()
     with ctx.database.erasing(asked_by) as writer:
         ids = meant(writer, subject)
-        if _confirm(kind, ids) != confirm:
+        if _confirm(writer, kind, ids) != confirm:
             raise PlanStale(
                 "what would be erased is not what was shown: nothing was", "look at it anew, without confirm"
             )
@@ -131,14 +134,13 @@ def _cleansed(ctx: Context, done: ForgetResult, texts: list[str], *, keep_backup
     """Takes the bytes out of files: the store's, then copies of it in our folders."""
     ledger.reconcile(ctx.database)
     scrubbed = ledger.scrub(ctx.database)
-    removed = [] if keep_backups else _without_old_backups(ctx)
+    removed, left = ([], []) if keep_backups else _renewed(ctx)
     long = sorted((t for t in texts if len(t) >= _SHORTEST_PROBED), key=len, reverse=True)[:_PROBED]
-    left: list[str] = []
     for path in _holding(ctx, long):
-        if path.parent.name in _LEAVINGS and not keep_backups:
+        if path.parent.name in _LEAVINGS and not keep_backups and str(path) not in left:
             path.unlink(missing_ok=True)
             removed.append(str(path))
-        else:
+        elif str(path) not in left:
             left.append(str(path))
     warnings = (
         [] if scrubbed else ["other processes use the store: its files are cleansed by the next that can"]
@@ -148,18 +150,13 @@ def _cleansed(ctx: Context, done: ForgetResult, texts: list[str], *, keep_backup
     return replace(done, scrubbed=scrubbed, removed=removed, left=left, warnings=warnings)
 
 
-def _without_old_backups(ctx: Context) -> list[str]:
-    """Replaces the backups in our folder by one made now; none where none was, or can be made."""
+def _renewed(ctx: Context) -> tuple[list[str], list[str]]:
+    """Replaces the backups of this store in our folder; those that went, and those that nobody can tell."""
+    if not ctx.settings.all_stores[ctx.store].is_file:
+        return [], []
     folder = ctx.settings.backup_folder
-    old = [backup.path for backup in backups_in(folder)]
-    if not old or ctx.settings.database_url:
-        return []
-    with suppress(M3Error):
-        back_up(ctx.database, folder)
-        for path in old:
-            path.unlink(missing_ok=True)
-        return [str(path) for path in old]
-    return []
+    gone, unknown = renew_copies(ctx.database, folder if ctx.store == MAIN else folder / ctx.store)
+    return [*map(str, gone)], [*map(str, unknown)]
 
 
 def _holding(ctx: Context, texts: Sequence[str]) -> Iterator[Path]:
