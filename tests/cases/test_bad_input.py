@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from m3_memory.catalog.schema import Kind
-from m3_memory.catalog.tool import Tool
+from m3_memory.catalog.tool import Effect, Tool
 from m3_memory.errors import InvalidTime
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.kernel.limits import RESERVED_METADATA_KEYS
@@ -58,7 +59,9 @@ def refused(agent: Agent, calls: Iterator[Call]) -> int:
 
 
 def refusal(agent: Agent, tool: str, arguments: dict[str, Any]) -> dict[str, str]:
-    found = agent.outcome(tool, arguments)
+    operates = CATALOG.find(tool).effect is Effect.OPERATE
+    asker = replace(agent, caller=agent.caller.as_operator()) if operates else agent
+    found = asker.outcome(tool, arguments)
     assert found.is_error, (tool, arguments, found.structured)
     return json.loads(found.text)
 

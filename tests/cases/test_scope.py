@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from m3_memory.catalog.tool import Effect
 from m3_memory.toolbox import CATALOG
 from tests.callers import Agent
 from tests.surfaces.command_line import CommandLine, command_line
@@ -72,6 +73,8 @@ def calls_about(memory_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every call that names a memory by its id, and those that take the start of one."""
     more = {"memory_supersede": {"content": "x"}, "memory_update": {"title": "x"}}
     for tool in CATALOG.tools:
+        if tool.effect is Effect.OPERATE:
+            continue  # they are an operator's, whatever memory they name
         for name in {"id", "old_id", "memory_id"} & {given.name for given in tool.parameters}:
             yield tool.name, {name: memory_id, **more.get(tool.name, {})}
             if tool.name in ("memory_get", "memory_history"):
@@ -92,7 +95,8 @@ def test_a_scope_narrows_and_never_widens(agent: Agent) -> None:
         if outcome.structured:
             assert agent.call("memory_get", id=outcome.structured["id"])["scope"] == "agent/local/local/atlas"
             agent.call("memory_delete", id=outcome.structured["id"])
-    for argument in ("project", "projects", "database", "circle", "audience"):
+    assert agent.refusal("memory_search", query="staging", project="*")["code"] == "needs_grant"
+    for argument in ("projects", "database", "circle", "audience"):
         assert (
             agent.refusal("memory_search", query="staging", **{argument: "*"})["code"] == "invalid_argument"
         )

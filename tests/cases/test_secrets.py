@@ -94,9 +94,8 @@ def planted(product: Product) -> Iterator[Planted]:
 
 def said_anew(secretive: dict[str, Any], tool: str) -> dict[str, Any]:
     """Not the same statement as the one that was written."""
-    return {
-        name: f"{value}, says {tool}" if name == "content" else value for name, value in secretive.items()
-    }
+    quoted = f"The {tool} of the kitchen ledger, page nine, quotes: "
+    return {name: f"{quoted}{value}" if name == "content" else value for name, value in secretive.items()}
 
 
 def test_no_byte_of_a_secret_reaches_the_disk(product: Product) -> None:

@@ -284,7 +284,7 @@ def test_another_text_under_a_known_id_is_put_to_a_person(agent: Agent) -> None:
 
 def test_what_a_memory_said_once_or_a_deleted_one_is_no_news(agent: Agent) -> None:
     id_ = write(agent, "The port is 8080")
-    gone = write(agent, "The port is closed")
+    gone = write(agent, "Parcels come on Mondays")
     lines = exported(agent)
     agent.call("memory_update", id=id_, content="The port is 9090")
     agent.call("memory_delete", id=gone)

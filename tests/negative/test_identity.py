@@ -76,7 +76,7 @@ def test_no_argument_makes_a_caller_somebody_else(scene: Scene) -> None:
     tried = set[str]()
     for canary in scene.canaries.values():
         for change in claims(scene, canary):
-            refused = scene.reader.refusal(change.tool.name, **change.arguments)
+            refused = entitled(scene.reader, change).refusal(change.tool.name, **change.arguments)
             assert refused["code"] in ("wider_identity", "invalid_argument"), change
             tried.add(change.tool.name)
     assert {"memory_write", "memory_search", "memory_supersede"} <= tried
@@ -91,7 +91,8 @@ def test_the_empty_identity_is_the_callers_own(scene: Scene) -> None:
             if not {"old_id", "path"} & tool.example.keys():
                 own = READER.user_id if name == "user_id" else READER.agent_id
                 for value in ("", own):
-                    answer = scene.reader.outcome(tool.name, {**tool.example, name: value})
+                    asked = Change(tool, {**tool.example, name: value})
+                    answer = entitled(scene.reader, asked).outcome(tool.name, asked.arguments)
                     assert not answer.is_error, answer.text
                 tried.add((tool.name, name))
     assert {name for _, name in tried} == IDENTITIES

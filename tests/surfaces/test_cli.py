@@ -136,7 +136,7 @@ def test_a_session_of_the_host_is_the_conversation_of_its_commands(m3: CommandLi
         (["memory", "search", "x", "--quer", "y"], 2, "invalid_argument"),
         (["memory", "search", "x", "--query", "y"], 2, "invalid_argument"),
         (["memory", "search", "x", "y"], 2, "invalid_argument"),
-        (["memory", "search", "x", "--project", "y"], 2, "invalid_argument"),
+        (["memory", "search", "x", "--project", "y"], 3, "needs_grant"),
         (["memory", "search", "x", "--as-of", "yesterday"], 2, "invalid_time"),
         (["memory", "serch", "x"], 2, "unknown_tool"),
         (["call", "memory_serch", "{}"], 2, "unknown_tool"),

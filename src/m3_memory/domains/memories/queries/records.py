@@ -185,8 +185,8 @@ def audience_names(reader: Reader, numbers: Sequence[int]) -> dict[int, str]:
     return {number(row[0]): text(row[1]) for row in found}
 
 
-def agent_number(writer: Writer, caller: Caller) -> int:
-    """The number of the caller's agent, given to it at its first write; which was seen now, to the minute."""
+def agent_number(writer: Writer, caller: Caller) -> tuple[int, bool]:
+    """The number of the caller's agent, given to it at its first write; whether it was seen this minute."""
     row = writer.row(
         sql(
             "SELECT agent, last_seen_at FROM agents WHERE owner = ? AND agent_id = ?",
@@ -194,14 +194,19 @@ def agent_number(writer: Writer, caller: Caller) -> int:
         )
     )
     if row:
-        if text(row[1]) < plus(writer.store_time, -_SEEN_SECONDS):
-            seen = sql("UPDATE agents SET last_seen_at = ?, state = ''", writer.store_time)
-            writer.put(seen + sql("WHERE agent = ?", number(row[0])))
-        return number(row[0])
-    return writer.insert(
+        return number(row[0]), text(row[1]) >= plus(writer.store_time, -_SEEN_SECONDS)
+    agent = writer.insert(
         sql(
             "INSERT INTO agents (owner, agent_id, circle, grants, trust, first_seen_at, last_seen_at)"
             " VALUES (?, ?, ?, '', 1.0, ?, ?) RETURNING agent",
             *(writer.owner, caller.agent_id, caller.circle, writer.store_time, writer.store_time),
         )
+    )
+    return agent, True
+
+
+def put_seen(writer: Writer, agent: int) -> None:
+    """Notes that the agent was seen now."""
+    writer.put(
+        sql("UPDATE agents SET last_seen_at = ?, state = '' WHERE agent = ?", writer.store_time, agent)
     )

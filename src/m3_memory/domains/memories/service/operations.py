@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Operation:
     """What a change needs to be recorded: the caller, its agent's number, and the open transaction.
 
-    `contradiction` is the setting of that name.
+    `contradiction` is the setting of that name. An agent that was not `seen` this minute is noted as seen
+    with the first event, so that a call which changes nothing changes nothing.
     """
 
     caller: Caller
@@ -29,6 +30,7 @@ class Operation:
     operation_id: str
     agent: int
     contradiction: str = "auto"
+    seen: bool = True
 
     def record(self, kind: str, memory_id: str, version: int, **details: str) -> int:
         """Adds one event to the history; returns its number. Details: other_id, reason, before, after."""
@@ -36,6 +38,8 @@ class Operation:
 
     def record_all(self, events: Sequence[history.Event]) -> list[int]:
         """Adds events to the history, in order; returns their numbers."""
+        if events and not self.seen:
+            queries.put_seen(self.writer, self.agent)
         return history.append_all(self.writer, events)
 
     def event(self, kind: str, memory_id: str, version: int, **details: str) -> history.Event:
@@ -50,10 +54,6 @@ def operation(ctx: Context, writer: Writer, operation_id: str = "") -> Operation
 
     It has an id of its own, unless it goes on with what an earlier transaction of the same call began.
     """
-    return Operation(
-        ctx.caller,
-        writer,
-        operation_id or new_id(writer.store_time),
-        queries.agent_number(writer, ctx.caller),
-        ctx.settings.contradiction,
-    )
+    agent, seen = queries.agent_number(writer, ctx.caller)
+    operation_id = operation_id or new_id(writer.store_time)
+    return Operation(ctx.caller, writer, operation_id, agent, ctx.settings.contradiction, seen)
