@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,18 @@ def test_every_decision_is_in_the_index_by_its_title() -> None:
     for record in sorted((ROOT / "docs" / "decisions").glob("0*.md")):
         title = text_of(record).partition("\n")[0].removeprefix("# ")
         assert f"* [{title}]({record.name})\n" in index
+
+
+def test_each_capability_is_where_its_page_says() -> None:
+    """Every file that the page of capabilities names is there, and its file defines the symbols it names."""
+    rows = [
+        line.split("|") for line in text_of(ROOT / "docs" / "capabilities.md").splitlines() if "`" in line
+    ]
+    rows = [row for row in rows if len(row) == 7]
+    assert len(rows) >= 10
+    for _, _, _, file, symbols, tests, _ in rows:
+        code = text_of(ROOT / "src" / "m3_memory" / file.strip(" `"))
+        for symbol in re.findall(r"`(\w+)`", symbols):
+            assert re.search(rf"^(?:def|class) {symbol}\b", code, re.MULTILINE), symbol
+        for test in re.findall(r"`([\w/.]+)`", tests):
+            assert (ROOT / test).exists(), test

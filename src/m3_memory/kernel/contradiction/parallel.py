@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from m3_memory.kernel.contradiction.evidence import CHANGES, ENDS, about_equal
@@ -210,17 +209,8 @@ def _one_is_a_value(slot: Slot) -> bool:
 
 def _describes(old: Reading, slot: Slot) -> bool:
     """Whether plain words say what the subject is like: of that several things hold side by side."""
-    words = (*slot.old, *slot.new)
-    start = old.tokens.index(slot.old[0])
-    is_bare = old.tokens[start - 1].text.lower() in _COPULAS
-    return is_bare and any(t.kind == "word" and _ADJECTIVE.fullmatch(t.text) for t in words)
-
-
-_ADJECTIVE = re.compile(
-    r"[a-z]+(?:ed|ful|less|[ai]ble|ous|ive|[aeiou]nt|ic|al|ary|y)|fast|slow|small|large|big|good|bad|safe|new|old|hard"
-    r"|simple|clean|full|rare|short|long|cheap|strict|green|correct|complete|broken|done|fine|wrong|sound|robust"
-)
-"""Words that say what something is like, by their endings; some of the commonest have none."""
+    is_bare = old.tokens[old.tokens.index(slot.old[0]) - 1].text.lower() in _COPULAS
+    return is_bare and all(token.text.islower() for token in (*slot.old, *slot.new))
 
 
 def _uses(old: Reading) -> bool:

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from m3_memory.errors import StoreDamaged
+from m3_memory.storage.transaction import PUT_BACK
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -111,8 +114,11 @@ def hashed(text: str) -> int:
 
 
 def microseconds(times: Sequence[str]) -> Integers:
-    """Store-form times as whole microseconds since 1970."""
-    return np.array([time[:26] for time in times], dtype="datetime64[us]").astype(np.int64)
+    """Store-form times as whole microseconds since 1970. Raises StoreDamaged for what is no time."""
+    try:
+        return np.array([time[:26] for time in times], dtype="datetime64[us]").astype(np.int64)
+    except ValueError as error:
+        raise StoreDamaged("a time in the store is no time", PUT_BACK) from error
 
 
 def quantised(unit: Doubles, records: Records) -> None:
