@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from m3_memory.kernel.contradiction.evidence import CHANGES, SPECIFIC, weight
@@ -46,11 +47,11 @@ def _closes(seen: Evidence, strength: float, changes: bool) -> bool:
 
     What says much more than the new text is never closed by it: the rest may hold.
     """
-    if _starts_elsewhere(seen) or seen.old.weight > 2 * seen.new.weight + 4:
+    says_more = seen.old.weight > 2 * seen.new.weight + 4
+    if says_more or _starts_elsewhere(seen) or not _is_about_the_same(seen):
         return False
-    if not _is_about_the_same(seen):
-        return False
-    if seen.old.content <= seen.shared and seen.cues & ENDED and seen.its_subject >= 0.9:
+    is_ended = seen.old.content <= seen.shared and seen.cues & ENDED and seen.its_subject >= 0.9
+    if is_ended or (strength >= ANOTHER_VALUE and _is_another_value(seen)):
         return True
     if seen.kind in SPECIFIC and not seen.retires and seen.new.negations > seen.old.negations:
         return False
@@ -66,8 +67,32 @@ def _closes(seen: Evidence, strength: float, changes: bool) -> bool:
     return seen.flips and seen.covered >= 0.65 and strength >= CLOSES_DENIED
 
 
+def _is_another_value(seen: Evidence) -> bool:
+    """Whether both say a value of one kind of a subject that each names for the most part."""
+    if seen.kind not in TYPED | {"path"} or min(seen.subject, seen.its_subject) < 0.5 or seen.covered < 0.5:
+        return False
+    names = [{k for k, kind in reading.kinds.items() if kind == "name"} for reading in (seen.old, seen.new)]
+    return not (names[0] - seen.shared and names[1] - seen.shared) and not _is_told_apart(seen)
+
+
+def _is_told_apart(seen: Evidence) -> bool:
+    """Whether a word that both say has a word of its own before it in each: "web route", "app route"."""
+    before = [
+        {
+            token.key: earlier.key
+            for earlier, token in pairwise(reading.tokens)
+            if earlier.key in reading.content and reading.kinds[earlier.key] not in VALUES
+        }
+        for reading in (seen.old, seen.new)
+    ]
+    return any(
+        not {before[0][key], before[1][key]} & seen.shared
+        for key in seen.shared & before[0].keys() & before[1].keys()
+    )
+
+
 ENDED = frozenset({"retired", "correction"})
-CLOSES, CLOSES_DENIED = 3.0, 3.4
+CLOSES, CLOSES_DENIED, ANOTHER_VALUE = 3.0, 3.4, 2.3
 PROPOSES, PROPOSES_CHANGE = 2.1, 2.0
 
 
