@@ -127,10 +127,28 @@ def test_both_stay_true(old: str, new: str) -> None:
         ("The user prefers tabs.", "The user now prefers spaces."),
         ("The nightly job runs at 02:00.", "The nightly job was rescheduled to 04:30."),
         ("The frontend uses React 18.", "Upgraded the frontend to React 19."),
+        (
+            "Invoices are rendered from templates/invoice.html.",
+            "The template that renders invoices is templates/pdf/invoice.typ.",
+        ),
     ],
 )
 def test_the_new_one_takes_the_place_of_the_old(old: str, new: str) -> None:
     assert verdict(old, new) is Verdict.UPDATE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Reports of the ledger are sent at 07:00.", "At 09:30 the ledger archives its reports."),
+        ("The thumbnail worker has 512 MB of memory.", "Disk of the thumbnail worker: 2 GB."),
+        ("The search index is rebuilt at 02:00.", "At 04:00 the search index is copied to the replica."),
+        ("The user's sessions expire after 30 minutes.", "After 90 days a user's sessions are purged."),
+        ("A retry waits 2 seconds.", "The wait before the last retry is 30 seconds."),
+    ],
+)
+def test_another_value_beside_a_word_of_its_own_ends_nothing(old: str, new: str) -> None:
+    assert verdict(old, new) is not Verdict.UPDATE
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,11 @@ def _closes(seen: Evidence, strength: float, changes: bool) -> bool:
 
 
 def _is_another_value(seen: Evidence) -> bool:
-    """Whether both say a value of one kind of a subject that each names for the most part."""
+    """Whether both say a value of one kind of one subject, and the new text nothing else of its own."""
     if seen.kind not in TYPED | {"path"} or min(seen.subject, seen.its_subject) < 0.5 or seen.covered < 0.5:
         return False
-    names = [{k for k, kind in reading.kinds.items() if kind == "name"} for reading in (seen.old, seen.new)]
-    return not (names[0] - seen.shared and names[1] - seen.shared) and not _is_told_apart(seen)
+    added = {seen.new.kinds[key] for key in seen.new.content - seen.shared}
+    return added <= VALUES | {"state"} and not _is_told_apart(seen)
 
 
 def _is_told_apart(seen: Evidence) -> bool:
