@@ -419,3 +419,34 @@ def test_what_is_verified_or_pinned_is_the_one_that_stays(agent: Agent) -> None:
     agent.call("memory_pin", id=rich)
     (pair,) = agent.call("memory_dedup", dry_run=False)["groups"]
     assert (pair["a"], "review_id" in pair) == (verified, False)
+
+
+def test_a_purge_removes_what_was_closed_long_ago_and_nothing_else(
+    database: Database, clock: ManualClock
+) -> None:
+    agent = Agent(database, clock)
+    operator = replace(agent, caller=agent.caller.as_operator())
+
+    def write(content: str) -> str:
+        found: str = agent.call("memory_write", content=content, type="fact")["id"]
+        return found
+
+    gone, pinned, rejected, stays = map(write, ("zqold note", "zqpinned note", "zqwrong note", "zqkept note"))
+    agent.call("memory_pin", id=pinned)
+    operator.call("memory_set_trust", id=rejected, state="rejected")
+    for id_ in (gone, pinned):
+        agent.call("memory_delete", id=id_)
+    clock.advance(40 * 86_400)
+    late = write("deleted lately")
+    agent.call("memory_delete", id=late)
+    assert agent.refusal("memory_maintenance", purge_closed_days=30)["code"] == "needs_operator"
+    assert "purged" not in agent.call("memory_maintenance") or agent.call("memory_maintenance")["purged"] == 0
+    told = operator.call("memory_maintenance", purge_closed_days=30, dry_run=True)["purged"]
+    assert operator.call("memory_maintenance", purge_closed_days=30)["purged"] == told == 1
+    assert agent.refusal("memory_get", id=gone)["code"] == "not_found"
+    assert agent.refusal("memory_restore", id=gone)["code"] == "not_found"
+    for id_ in (pinned, late):
+        assert agent.call("memory_restore", id=id_)["status"] == "restored"
+    assert agent.call("memory_get", id=stays)["status"] == "current"
+    assert agent.refusal("memory_write", content="zqwrong note", type="fact")["code"] == "tombstoned"
+    assert agent.call("memory_write", content="zqold note", type="fact")["status"] == "created"

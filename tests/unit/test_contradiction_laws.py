@@ -127,10 +127,7 @@ def test_both_stay_true(old: str, new: str) -> None:
         ("The user prefers tabs.", "The user now prefers spaces."),
         ("The nightly job runs at 02:00.", "The nightly job was rescheduled to 04:30."),
         ("The frontend uses React 18.", "Upgraded the frontend to React 19."),
-        (
-            "Invoices are rendered from templates/invoice.html.",
-            "The template that renders invoices is templates/pdf/invoice.typ.",
-        ),
+        ("Reports of the ledger are sent at 07:00.", "At 09:30 the ledger sends its reports."),
     ],
 )
 def test_the_new_one_takes_the_place_of_the_old(old: str, new: str) -> None:
@@ -145,6 +142,8 @@ def test_the_new_one_takes_the_place_of_the_old(old: str, new: str) -> None:
         ("The search index is rebuilt at 02:00.", "At 04:00 the search index is copied to the replica."),
         ("The user's sessions expire after 30 minutes.", "After 90 days a user's sessions are purged."),
         ("A retry waits 2 seconds.", "The wait before the last retry is 30 seconds."),
+        ("The worker waits 20 seconds for the queue.", "The worker waits 60 seconds at shutdown."),
+        ("The ledger reports are sent at 07:00.", "At 09:30 the ledger deletes its old reports."),
     ],
 )
 def test_another_value_beside_a_word_of_its_own_ends_nothing(old: str, new: str) -> None:

@@ -70,6 +70,14 @@ def reconcile(database: Store) -> int:
     return len(lost)
 
 
+def scrub_what_is_left(database: Store) -> None:
+    """Takes out what an erasure before could not, if there is any."""
+    with database.read("") as reader:
+        is_left = reader.row(sql("SELECT 1 FROM erasures WHERE scrubbed = 0 LIMIT 1"))
+    if is_left:
+        scrub(database)
+
+
 def scrub(database: Store) -> bool:
     """Takes what was erased out of the files; False if that waits for other processes, and is done later."""
     if not database.scrub():

@@ -10,12 +10,16 @@ from m3_memory.kernel.contradiction import Comparison
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceRequest:
-    """What to do. `whole`: for every audience of the user, and what operators decided, too."""
+    """What to do. `whole`: for every audience of the user, and what operators decided, too.
+
+    `purge_days`: what was closed before so many days leaves the store; 0: nothing does.
+    """
 
     expire: bool = True
     prune_vectors: bool = True
     whole: bool = False
     dry_run: bool = False
+    purge_days: int = 0
 
 
 @dataclass(frozen=True)
@@ -23,15 +27,17 @@ class MaintenanceResult:
     """What was, or in a dry run would be, done: each a number of memories, vectors' versions or rows.
 
     `expired` beliefs were closed, and those that an agent's `retention` no longer keeps; `lapsed` questions
-    stay as things stand; `refresh_due` only tells. `skipped` says what this caller may not do.
+    stay as things stand; `purged` memories left the store; `refresh_due` only tells. `skipped` says what this
+    caller may not do.
     """
 
-    COUNTED: ClassVar = ("expired", "retention", "lapsed", "orphan_vectors", "search_changes")
+    COUNTED: ClassVar = ("expired", "retention", "lapsed", "purged", "orphan_vectors", "search_changes")
 
     status: str
     expired: int = 0
     retention: int = 0
     lapsed: int = 0
+    purged: int = 0
     orphan_vectors: int = 0
     search_changes: int = 0
     refresh_due: int = 0

@@ -39,6 +39,20 @@ def expired(reader: Reader, view: View, *, whole: bool, limit: int = EVERY) -> l
     return [text(row[0]) for row in found]
 
 
+def closed_before(reader: Reader, moment: str) -> list[str]:
+    """The user's memories of which no belief is open, and none was after that store time; none is pinned."""
+    found = reader.rows(
+        sql(
+            "SELECT b.memory_id FROM memory_validity AS b JOIN memory_items AS i ON i.item = b.item"
+            " LEFT JOIN memory_state AS s ON s.memory_id = b.memory_id WHERE coalesce(s.pinned, 0) = 0"
+            " AND i.owner ="
+        )
+        + Sql(_OWNER.text, (reader.user_id,))
+        + sql("GROUP BY b.memory_id HAVING max(b.recorded_to) <= ? ORDER BY b.memory_id", moment)
+    )
+    return [text(row[0]) for row in found]
+
+
 def policies(reader: Reader) -> list[Policy]:
     """Every retention policy of the reader's user."""
     where = sql("WHERE owner =") + _OWNER + sql("ORDER BY agent_id")

@@ -16,8 +16,12 @@ from m3_memory.domains.lifecycle.model import MaintenanceRequest, MaintenanceRes
 from m3_memory.domains.memories.service.chunks import CHUNK_ROWS
 from m3_memory.domains.memories.service.endings import end_all
 from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.kernel.clock import plus
+from m3_memory.kernel.decay import DAY_SECONDS
 from m3_memory.kernel.ids import new_id
 from m3_memory.storage.database import Reader
+from m3_memory.storage.erasure import erase
+from m3_memory.storage.ledger import scrub_what_is_left
 from m3_memory.storage.predicates import Filter, view_of
 
 if TYPE_CHECKING:
@@ -47,9 +51,13 @@ def maintain(ctx: Context, request: MaintenanceRequest) -> MaintenanceResult:
         due = [steps[name] for name, count in counts.items() if count]
         done = [_performed(ctx, step, operation_id) for step in due]
         counts = dict(zip((name for name, count in counts.items() if count), done, strict=True))
+    purged = _purged(ctx, request) if request.purge_days else 0
+    if request.whole and not request.dry_run:
+        scrub_what_is_left(ctx.database)
     return MaintenanceResult(
         "preview" if request.dry_run else "done",
         **counts,
+        purged=purged,
         refresh_due=refresh_due,
         skipped=_skipped(request),
         operation_id=operation_id or None,
@@ -64,6 +72,20 @@ def _performed(ctx: Context, step: _Step, operation_id: str) -> int:
         done += count
         full = count >= CHUNK_ROWS
     return done
+
+
+def _purged(ctx: Context, request: MaintenanceRequest) -> int:
+    """Removes memories that the store believes no more since so many days, or counts them. An operator's."""
+    before = plus(ctx.clock.now(), -request.purge_days * DAY_SECONDS)
+    with ctx.read() as reader:
+        ids = queries.closed_before(reader, before)
+    for start in range(0, 0 if request.dry_run else len(ids), CHUNK_ROWS):
+        part = ids[start : start + CHUNK_ROWS]
+        with ctx.database.erasing(ctx.started_as.user_id) as writer:
+            op = operation(ctx, writer)
+            op.record_all([op.event("purge", id_, 0, reason="closed long ago") for id_ in part])
+            erase(writer, part)
+    return len(ids)
 
 
 def _steps(ctx: Context, request: MaintenanceRequest) -> dict[str, _Step]:

@@ -9,7 +9,7 @@ from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.lifecycle import model
 from m3_memory.domains.lifecycle.service import deduplication, maintenance, reports, retention
-from m3_memory.errors import InvalidArgument
+from m3_memory.errors import InvalidArgument, NeedsOperator
 from m3_memory.kernel.caller import agent_name
 from m3_memory.kernel.narrowing import ensure_own
 
@@ -27,13 +27,25 @@ def memory_maintenance(
     purge_expired: Annotated[Switch, Param("close what has expired; it stays restorable")] = True,
     prune_orphan_embeddings: Annotated[Switch, Param("drop vectors of versions that are gone")] = True,
     dry_run: Annotated[Switch, Param("only count")] = False,
+    purge_closed_days: Annotated[
+        int,
+        Param(
+            "a person's: remove for good what was deleted or expired so long ago", minimum=0, maximum=100_000
+        ),
+    ] = 0,
 ) -> model.MaintenanceResult:
     """Close what has expired, and clear up behind it. Nothing is lost by it, or waits for it.
 
     Servers do this by themselves every hour. Retention is applied for an operator and by the worker.
     """
+    if purge_closed_days and not ctx.caller.is_operator:
+        raise NeedsOperator("only a person removes memories for good", "leave purge_closed_days out")
     request = model.MaintenanceRequest(
-        purge_expired, prune_orphan_embeddings, whole=ctx.caller.is_operator, dry_run=dry_run
+        purge_expired,
+        prune_orphan_embeddings,
+        whole=ctx.caller.is_operator,
+        dry_run=dry_run,
+        purge_days=purge_closed_days,
     )
     return maintenance.maintain(ctx, request)
 

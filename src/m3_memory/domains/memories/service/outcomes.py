@@ -176,7 +176,9 @@ def _question(
     proposal = outcome.proposal
     at = proposal.valid_from if act is Act.SUPERSEDE else ""
     step = PlanStep(act, old_id, outcome.new_id, at)
-    return Question(kind, proposal.audience, (old_id, outcome.new_id), evidence_of(why), Plan((step,)))
+    named = old_id, outcome.new_id
+    said = proposal.draft.content_hash
+    return Question(kind, proposal.audience, named, evidence_of(why), Plan((step,)), (*named, said))
 
 
 def evidence_of(why: Comparison) -> dict[str, str]:
