@@ -17,8 +17,9 @@ _PHRASES = {
     r"|rolled back|reversed|goes by",
     "retired": r"no longer|no more|any ?more|gone|deleted|removed|dropped|retired|deprecated"
     r"|decommissioned|sunset|shut down|abandoned|wiped|obsolete|instead|rather than|off the table"
-    r"|former(?:ly)?|previous(?:ly)?|used to|(?:the|its) old one|quit|left|sold|empty|void|ignored|stopped|ended"
-    r"|cancell?ed|superseded|not .{1,30} any ?more|no need|nothing (?:is )?left|scrapped|ditched|unused"
+    r"|former(?:ly)?|previous(?:ly)?|used to|(?:the|its) old one|quit|left"
+    r"|sold|empty|void|ignored|stopped|ended|cancell?ed|superseded|not .{1,30} any ?more"
+    r"|no need|nothing (?:is )?left|scrapped|ditched|unused"
     r"|dead|kaputt|nicht mehr|entfällt|ya no|ne .{1,30} plus|is out|discontinued|killed|ripped out"
     r"|does not exist|doesn't exist|410 gone|turned off|archived|lifted|expired",
     "correction": r"actually|correction|turns out|misread|was wrong|is wrong|mistake(?:n|nly)?|typo"
