@@ -134,6 +134,7 @@ DOORS: dict[str, Door] = {
 }
 
 
+@pytest.mark.case("B27")
 @pytest.mark.parametrize("text", [VALUE, LOOK_ALIKE, PARAPHRASE], ids=["word", "look_alike", "paraphrase"])
 @pytest.mark.parametrize("door", DOORS)
 def test_no_door_takes_a_rejected_value_back(launderer: Launderer, door: str, text: str) -> None:

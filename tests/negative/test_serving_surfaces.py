@@ -19,6 +19,7 @@ from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
 from m3_memory.storage.reindex import reindex
 from tests.callers import Agent, embedder_named
+from tests.sizes import size
 from tests.stores import Stores
 from tests.surfaces.command_line import command_line
 from tests.unit.git_folders import origin, repository
@@ -31,6 +32,7 @@ TEXT = f"the lantern of the {HIDDEN} tower is {TRACE} green"
 SIBLING = f"the kettle in the {SHOWN} kitchen holds two litres"
 QUERIES = (f"the lantern of the {HIDDEN} tower", HIDDEN, "lantern tower", "kettle kitchen", SHOWN)
 DAY_SECONDS = 24 * 60 * 60
+DEPTHS = size((3,), (1, 3, 100))
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def served(agent: Agent, memory_id: str, neighbour: str) -> Iterator[tuple[str, 
     ]
     for query in QUERIES:
         for mode in ("hybrid", "keyword", "vector"):
-            calls += [("memory_search", {"query": query, "search_mode": mode, "k": k}) for k in (1, 3, 100)]
+            calls += [("memory_search", {"query": query, "search_mode": mode, "k": k}) for k in DEPTHS]
         calls += [(tool, {"query": query}) for tool in ("memory_search_scored", "memory_suggest")]
         calls.append(("memory_search_multi_db", {"query": query}))
     for tool, arguments in calls:
