@@ -30,23 +30,23 @@ def admitted(blocks: Records, view: View, audiences: Sequence[int]) -> Mask:
     """Which slots pass the view's five conditions; the shape is (blocks, slots of a block)."""
     narrowing = view.filter
     as_of, known_at = microseconds([view.as_of, view.known_at])
-    mask: Mask = np.isin(blocks["audience"], np.array(audiences, np.int64))
+    mask: Mask = _among(blocks["audience"], np.array(audiences, np.int64))
     mask &= blocks["valid_from"] <= as_of
     mask &= blocks["valid_to"] > as_of
     mask &= blocks["expires_at"] > known_at
     trusted = np.zeros(256, np.bool_)
     trusted[[TRUST_CODES[state] for state in narrowing.trust_states if state in TRUST_CODES]] = True
     mask &= trusted[blocks["trust"]]
-    mask &= np.isin(blocks["variant"], _hashes("", narrowing.variant))
+    mask &= _among(blocks["variant"], _hashes("", narrowing.variant))
     _narrow(mask, blocks, narrowing)
     return mask
 
 
 def _narrow(mask: Mask, blocks: Records, narrowing: Filter) -> None:
     if narrowing.types:
-        mask &= np.isin(blocks["type"], _hashes(*narrowing.types))
+        mask &= _among(blocks["type"], _hashes(*narrowing.types))
     if narrowing.excluded_types:
-        mask &= ~np.isin(blocks["type"], _hashes(*narrowing.excluded_types))
+        mask &= ~_among(blocks["type"], _hashes(*narrowing.excluded_types))
     if narrowing.agent_id:
         mask &= blocks["agent"] == hashed(narrowing.agent_id)
     if narrowing.conversation_id:
@@ -55,6 +55,11 @@ def _narrow(mask: Mask, blocks: Records, narrowing: Filter) -> None:
         mask &= blocks["valid_to"] > microseconds([narrowing.valid_since])[0]
     if narrowing.valid_until:
         mask &= blocks["valid_from"] < microseconds([narrowing.valid_until])[0]
+
+
+def _among(column: Integers, values: Integers) -> Mask:
+    """Which of the column are among these. Others write to the file meanwhile: so it is read once."""
+    return np.isin(column.copy(), values)
 
 
 def _hashes(*texts: str) -> Integers:
