@@ -54,10 +54,8 @@ def test_a_newer_value_ends_the_older_and_one_call_takes_that_back(agent: Agent)
 
 @pytest.mark.case("B13")
 def test_statements_of_one_shape_about_other_subjects_stand_side_by_side(agent: Agent) -> None:
-    letters = "BCDEFGHIJKLMNOPQRSTUVWX"
-    said = [
-        f"service {letter}{letter} listens on port {8000 + place}" for place, letter in enumerate(letters)
-    ]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVW"
+    said = [f"service {letter} listens on port {8001 + place}" for place, letter in enumerate(letters)]
     written = [write(agent, content)["id"] for content in said[:3]]
     later(agent)
     items = [{"content": content, "type": "fact"} for content in said[3:]]

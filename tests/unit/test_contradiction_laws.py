@@ -196,3 +196,14 @@ def test_long_texts_that_part_late_are_no_repetitions() -> None:
     assert verdict(same, f"{same} ") is Verdict.DUPLICATE
     words = " ".join(f"word{number}" for number in range(90))
     assert verdict(f"{words} port 80", f"{words} port 81") is not Verdict.DUPLICATE
+
+
+@pytest.mark.parametrize("letters", ["ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"])
+@pytest.mark.parametrize(
+    "shape", ["service {} listens on port {}", "{} listens on port {}", "Team {} has {} members"]
+)
+def test_single_letters_name_one_of_several(shape: str, letters: str) -> None:
+    """Also those that are small words somewhere: an article, a conjunction."""
+    said = [shape.format(letter, 8001 + place) for place, letter in enumerate(letters)]
+    assert {verdict(one, other) for one in said for other in said if one != other} == {Verdict.DISTINCT}
+    assert verdict(said[3], shape.format(letters[3], 9999)) is Verdict.UPDATE

@@ -148,10 +148,16 @@ def _are_alternatives(said: str) -> bool:
     )
 
 
+_ELIDED = frozenset("dlmosty")
+"""Letters that are small words somewhere, or beside an apostrophe; alone they name one of several."""
+
+
 def _worded(said: str, starts_sentence: bool, is_part: bool) -> list[Token]:
     lower = said.lower()
     if lower.endswith(("n't", "n’t")):
         return [_word(said[:-3], starts_sentence), Token("not", "negation", "not")]
+    if len(said) == 1 and lower in _ELIDED:
+        return [Token(lower, "name", said)]
     token = _word(_POSSESSIVE.sub("", said.split("’")[0].split("'")[0]) or said, starts_sentence)
     return [token._replace(kind="word") if is_part and token.kind == "function" else token]
 
@@ -170,7 +176,9 @@ def _word(said: str, starts_sentence: bool) -> Token:
     if state := words.STATES.get(lower):
         group, member = state
         return Token(f"{group}:{member}", "state", said)
-    if root in words.FUNCTION and not (len(said) > 1 and said.isupper()):
+    if root in words.FUNCTION and not (
+        said.isupper() and (len(said) > 1 or _is_label(said, starts_sentence))
+    ):
         return Token(root, "function", said)
     if root in words.LIGHT and lower not in words.QUALIFIERS:
         return Token(root, "light", said)
@@ -182,6 +190,11 @@ def _word(said: str, starts_sentence: bool) -> Token:
         and lower not in words.QUALIFIERS
     )
     return Token(root, "name" if is_name else "word", said)
+
+
+def _is_label(letter: str, starts_sentence: bool) -> bool:
+    """Whether a capital by itself names one of several, as in "service A"."""
+    return letter != "I" and not starts_sentence
 
 
 def _number(digits: str, suffix: str) -> list[Token]:
