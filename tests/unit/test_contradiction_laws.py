@@ -200,7 +200,7 @@ def test_long_texts_that_part_late_are_no_repetitions() -> None:
 
 @pytest.mark.parametrize("letters", ["ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"])
 @pytest.mark.parametrize(
-    "shape", ["service {} listens on port {}", "{} listens on port {}", "Team {} has {} members"]
+    "shape", ["service {} listens on port {}", "{} listens on port {}", "The quota of team {} is {}"]
 )
 def test_single_letters_name_one_of_several(shape: str, letters: str) -> None:
     """Also those that are small words somewhere: an article, a conjunction."""
