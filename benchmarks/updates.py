@@ -4,7 +4,7 @@
 
 DIR holds `pairs.jsonl`: pair_id, label (update, distinct or duplicate), subtype, old and new (each date and
 text), probe, probe_gold (old or new). Each pair is written in a project of its own, the old one first, each
-with its date as `valid_from`; then the probe is asked. The same for the hundred pairs of tests/unit/pairs. If
+with its date as `valid_from`; then the probe is asked. The same for the pairs of tests/unit/pairs. If
 a folder `code_memory` lies next to DIR, 1,000 pairs of one project each are compared, texts alone. FILE
 receives one line a pair: what happened, and which of the two is found first. The report holds figures, no
 texts.
@@ -72,7 +72,8 @@ def main() -> None:
         "python": platform.python_version(),
         "commit": asked.commit,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "readers": measure(list(of_readers()), []),
+        "readers": measure(list(of_readers("first_reader", "second_reader")), []),
+        "third_reader": measure(list(of_readers("third_reader")), []),
         "pairs": measure(list(of_folder(asked.folder)), predicted),
     }
     memories = asked.folder.parent / "code_memory" / "memories.jsonl"
@@ -96,9 +97,9 @@ def of_folder(folder: Path) -> Iterator[Pair]:
         )
 
 
-def of_readers() -> Iterator[Pair]:
-    for path in sorted(READERS.glob("*.jsonl")):
-        for p in lines(path):
+def of_readers(*names: str) -> Iterator[Pair]:
+    for name in names:
+        for p in lines(READERS / f"{name}.jsonl"):
             old, new = ({"date": p[f"{side}_date"], "text": p[side]} for side in ("old", "new"))
             gold = "new" if p["label"] == "update" else ""
             yield Pair(p["id"], p["label"], p["kind"], p["type"], old, new, p["ask"], gold)

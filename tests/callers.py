@@ -47,13 +47,14 @@ class Agent:
     caller: Caller = field(default_factory=lambda: Caller("local", "claude", "session-1"))
     embedder: EmbedderSource = field(default_factory=Hashing)
     contradiction: Literal["auto", "propose", "off"] = "auto"
+    home: Path = Path("unused")
 
     def who(self, **changes: Any) -> Agent:
         """The same store, asked by another: fields of Caller."""
         return replace(self, caller=replace(self.caller, **changes))
 
     def outcome(self, tool: str, arguments: Mapping[str, object]) -> Outcome:
-        settings = Settings(home=Path("unused"), contradiction=self.contradiction)
+        settings = Settings(home=self.home, contradiction=self.contradiction)
         context = Context(self.caller, self.database, self.embedder, self.clock, settings)
         return dispatch(CATALOG, context, tool, arguments)
 

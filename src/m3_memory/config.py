@@ -160,6 +160,10 @@ class Settings:
 
         return read_address(self.embedder_url, self.embedder_remote_host, has_key=bool(self.embedder_api_key))
 
+    def backups_of(self, store: str) -> Path:
+        """The folder that copies of this store go to: one of its own, unless it is the main one."""
+        return self.backup_folder if store in ("", MAIN) else self.backup_folder / store
+
     @property
     def all_stores(self) -> dict[str, DeclaredStore]:
         """Every store by its name, the main one first."""

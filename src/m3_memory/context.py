@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -39,6 +39,10 @@ class Tools(Protocol):
     def essentials(self) -> list[str]:
         """The names of the tools every connection starts with."""
         ...
+
+
+class _RehearsedError(Exception):
+    """Everything was tried, and nothing is to stay."""
 
 
 class Stores(Protocol):
@@ -131,6 +135,13 @@ class Context:
             self._look_around(writer)
             yield writer
             self.ensure_time()
+
+    @contextmanager
+    def rehearsal(self) -> Generator[Writer]:
+        """As `write`, but nothing of it stays: a dry run is the run itself, taken back."""
+        with suppress(_RehearsedError), self.write() as writer:
+            yield writer
+            raise _RehearsedError
 
     def seconds_left(self) -> float:
         """How long somebody still waits for this call; none once it was cancelled."""

@@ -43,7 +43,7 @@ M3Error
     ├── StoreOutdated         written by an older version, and this was not to bring it up to date
     ├── RestartNeeded         the store was migrated under a running process
     ├── DeadlinePassed        the call's time ran out before it was committed
-    ├── FileUnavailable       a file that setup needs can't be read or written
+    ├── FileUnavailable       a file that is named can't be read or written
     ├── ServerSilent          the entry of a host starts no server that answers
     └── EmbedderUnavailable   a vector was asked for and no model can give it
 """

@@ -82,7 +82,9 @@ class OpenedStores:
             heads=heads,
             as_it_is=self._as_it_is or store.read_only,
         )
-        if not (self._as_it_is or store.read_only) and ledger.reconcile(opened):
+        if not (self._as_it_is or store.read_only) and ledger.reconcile(
+            opened, self._settings.backups_of(store.name)
+        ):
             _log.warning("the store was an older copy: what was erased since is erased from it again")
         if opened.backup_path:
             _log.warning("the store was brought up to this version; as it was before: %s", opened.backup_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import json
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from m3_memory.config import HostEnvironment, Settings
 from m3_memory.domains.system.service import examine
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
+from m3_memory.storage import open_database
 from m3_memory.surfaces.worker.loop import run_once
 from tests.callers import Agent, embedder_named
+from tests.stores import Stores
 from tests.surfaces.doors import Door, error, facts
 
 GONE = "The winch code is in the red folder"
@@ -137,3 +141,47 @@ def test_a_delete_through_any_door_holds_for_all(door: Door) -> None:
     assert error(door, "memory_update", id=one, title="back")["code"] == "not_current"
     assert facts(door, "memory_restore", id=one)["status"] == "restored"
     assert {hit["id"] for hit in facts(door, "memory_search", query="winch folder")["hits"]} == {one, two}
+
+
+def test_no_import_undoes_a_deletion_and_none_is_in_what_is_exported(
+    stores: Stores, clock: ManualClock
+) -> None:
+    """B85's half about deletion: two stores change apart and tell each other all, twice, both ways."""
+    caller = Caller("local", "claude", "session-1", project="atlas")
+    with ExitStack() as stack:
+        one, two = (
+            Agent(stack.enter_context(closing(open_database(stores.fresh(), clock))), clock, caller)
+            for _ in range(2)
+        )
+
+        def told(source: Agent, target: Agent) -> list[dict[str, Any]]:
+            """What the source exports, taken in by the person at the target."""
+            lines = source.call("memory_export")["lines"]
+            person = replace(target, caller=caller.as_operator())
+            person.call("memory_import", data="\n".join(json.dumps(line) for line in lines))
+            return lines
+
+        gone, erased, kept = (
+            one.call("memory_write", content=content, type="fact")["id"]
+            for content in (GONE, "The winch alarm is at the gate", KEPT)
+        )
+        clock.advance(60)
+        told(one, two)
+        assert len(two.call("memory_list")["memories"]) == 3
+        clock.advance(60)
+        one.call("memory_delete", id=gone)
+        person = replace(one, caller=caller.as_operator())
+        confirm = person.call("gdpr_forget", ids=[erased])["confirm"]
+        person.call("gdpr_forget", ids=[erased], confirm=confirm)
+        two.call("memory_update", id=gone, content=f"{GONE}, on top")
+        two.call("memory_update", id=kept, title="Manual")
+        for _ in range(2):
+            clock.advance(60)
+            assert GONE not in json.dumps(told(one, two))
+            assert GONE in json.dumps(told(two, one))
+            assert [row["id"] for row in one.call("memory_list")["memories"]] == [kept]
+            assert one.call("memory_get", id=gone)["state"] == "deleted"
+            assert one.refusal("memory_get", id=erased)["code"] == "not_found"
+            assert one.call("memory_list", trust_state="candidate")["memories"] == []
+        assert one.call("memory_restore", id=gone)["status"] == "restored"
+        assert one.call("memory_get", id=gone)["memory"]["content"] == GONE

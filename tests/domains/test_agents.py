@@ -122,27 +122,27 @@ def test_agents_of_another_user_are_not_there(machine: Machine, claude: Process)
     assert [a["role"] for a in bob.call("agent_list")["agents"]] == ["", ""]
     with pytest.raises(NotFound):
         registry.get(claude.context(), "codex")
-    registry.isolate(operator(claude), "claude")
+    registry.enrol(operator(claude), "isolate", "claude")
     assert bob.context().caller.circle == "local"
 
 
 def test_an_isolated_agent_writes_and_reads_apart_from_then_on(claude: Process, codex: Process) -> None:
     """Data model §4: isolating changes what an agent writes and reads, never what it wrote. Case B37."""
     codex.write("the release that codex wrote before")
-    registry.isolate(operator(claude), "codex")
+    registry.enrol(operator(claude), "isolate", "codex")
     codex.write("the release that codex wrote apart")
     claude.write("the release that claude wrote")
     assert codex.found() == {"the release that codex wrote apart"}
     assert claude.found() == {"the release that codex wrote before", "the release that claude wrote"}
-    registry.join(operator(claude), "codex")
+    registry.enrol(operator(claude), "join", "codex")
     assert codex.found() == claude.found()
-    registry.isolate(operator(claude), "codex")
+    registry.enrol(operator(claude), "isolate", "codex")
     assert codex.found() == {"the release that codex wrote apart"}
 
 
 def test_a_private_note_is_on_no_fast_path(claude: Process, codex: Process) -> None:
     """Case B37: the exact phrase, few results, words alone and meaning alone, by id and by its beginning."""
-    registry.isolate(operator(claude), "codex")
+    registry.enrol(operator(claude), "isolate", "codex")
     notes = [codex.write(f"zebra passphrase {n} is plum") for n in range(3)]
     for asking, seen in ((claude, 0), (codex, 3)):
         for mode in ("hybrid", "keyword", "vector"):
@@ -157,8 +157,8 @@ def test_a_private_note_is_on_no_fast_path(claude: Process, codex: Process) -> N
 def test_a_clients_own_name_leads_to_no_isolated_circle_and_no_grant(claude: Process, codex: Process) -> None:
     """Data model §3: `initialize` never selects an isolated circle; the answer says where it stands."""
     codex.write("the release of all")
-    registry.isolate(operator(claude), "codex")
-    registry.grant(operator(claude), "codex", Grant.WIDEN)
+    registry.enrol(operator(claude), "isolate", "codex")
+    registry.enrol(operator(claude), "grant", "codex", Grant.WIDEN)
     codex.write("the release of codex alone")
     found = search(claude, "codex")
     assert [hit["content"] for hit in found["hits"]] == ["the release of all"]
@@ -170,32 +170,32 @@ def test_a_circle_is_isolated_where_nobody_stands_and_joined_where_somebody_does
     claude: Process, codex: Process
 ) -> None:
     claude.call("agent_heartbeat")
-    assert registry.isolate(operator(claude), "codex", "lab").circle == "lab"
+    assert registry.enrol(operator(claude), "isolate", "codex", "lab").circle == "lab"
     for circle in ("lab", "local"):
         with pytest.raises(InvalidArgument, match="others stand in"):
-            registry.isolate(operator(claude), "claude", circle)
+            registry.enrol(operator(claude), "isolate", "claude", circle)
     with pytest.raises(InvalidArgument, match="nobody stands in"):
-        registry.join(operator(claude), "claude", "labb")
-    assert registry.join(operator(claude), "claude", "lab").circle == "lab"
+        registry.enrol(operator(claude), "join", "claude", "labb")
+    assert registry.enrol(operator(claude), "join", "claude", "lab").circle == "lab"
     assert claude.context().caller.circle == codex.context().caller.circle == "lab"
 
 
 def test_an_agent_can_be_isolated_before_it_ever_came(claude: Process, codex: Process) -> None:
-    registry.isolate(operator(claude), "Codex")
+    registry.enrol(operator(claude), "isolate", "Codex")
     assert codex.context().caller.circle == "codex"
     for name in ("operator", "worker", "", "…"):
         with pytest.raises(InvalidArgument):
-            registry.isolate(operator(claude), name)
+            registry.enrol(operator(claude), "isolate", name)
 
 
 def test_each_word_of_the_operator_is_an_event_and_news_for_a_day(
     claude: Process, clock: ManualClock
 ) -> None:
     claude.call("agent_heartbeat")
-    registry.grant(operator(claude), "claude", Grant.WIDEN)
-    registry.grant(operator(claude), "claude", Grant.WIDEN)
-    registry.revoke(operator(claude), "claude", Grant.WIDEN)
-    registry.set_trust(operator(claude), "claude", 0.7)
+    registry.enrol(operator(claude), "grant", "claude", Grant.WIDEN)
+    registry.enrol(operator(claude), "grant", "claude", Grant.WIDEN)
+    registry.enrol(operator(claude), "revoke", "claude", Grant.WIDEN)
+    registry.enrol(operator(claude), "trust", "claude", "0.7")
     told = [
         "agent claude was granted widen",
         "agent claude lost the grant widen",
@@ -220,23 +220,17 @@ def test_trust_out_of_range_is_refused_not_clamped(claude: Process) -> None:
     claude.call("agent_heartbeat")
     for trust in (0.49, 1.01, float("nan")):
         with pytest.raises(InvalidArgument):
-            registry.set_trust(operator(claude), "claude", trust)
+            registry.enrol(operator(claude), "trust", "claude", str(trust))
     with pytest.raises(NotFound):
-        registry.set_trust(operator(claude), "nobody", 0.8)
-    assert registry.set_trust(operator(claude), "claude", 0.5).trust == 0.5
+        registry.enrol(operator(claude), "trust", "nobody", "0.8")
+    assert registry.enrol(operator(claude), "trust", "claude", "0.5").trust == 0.5
     assert claude.context().caller.trust == 0.5
 
 
 def test_only_the_operator_says_what_an_agent_may(claude: Process) -> None:
     claude.call("agent_heartbeat")
     agent = claude.context()
-    for change in (
-        lambda: registry.isolate(agent, "claude"),
-        lambda: registry.join(agent, "claude"),
-        lambda: registry.grant(agent, "claude", Grant.WIDEN),
-        lambda: registry.revoke(agent, "claude", Grant.WIDEN),
-        lambda: registry.set_trust(agent, "claude", 1.0),
-    ):
+    for verb, word in {"isolate": "", "join": "", "grant": "widen", "revoke": "widen", "trust": "1"}.items():
         with pytest.raises(NeedsOperator):
-            change()
+            registry.enrol(agent, verb, "claude", word)
     assert registry.get(agent, "claude").grants == []

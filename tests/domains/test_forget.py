@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from m3_memory.domains.privacy.model import Subject
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
-from m3_memory.storage import erasure, ledger, open_database
+from m3_memory.storage import erasure, ledger, open_database, queue
 from m3_memory.storage.audit import audited, owners
 from m3_memory.storage.backup import back_up, backups_in
+from m3_memory.storage.integrity import faults
 from m3_memory.storage.probe import forms_of, our_files, probe_files, probe_rows
 from m3_memory.storage.scheduled_backup import renew_copies
 from m3_memory.storage.sql import sql
@@ -127,17 +127,81 @@ def test_a_person_alone_forgets_and_only_what_was_shown(agent: Agent) -> None:
     assert (found["status"], "confirm" in found, id_ in found["ids"]) == ("proposed", False, True)
 
 
-@pytest.mark.parametrize("subject", ["agent", "project", "conversation_id", "user"])
+@pytest.mark.parametrize("subject", ["agent", "project", "conversation_id", "user_id"])
 def test_a_subject_is_forgotten_whole_and_no_other(agent: Agent, subject: str) -> None:
     theirs = agent.who(agent_id="codex", project="bridge", conversation_id="talk-9")
     gone = [write(theirs, f"zqgone number {n}") for n in range(3)]
     stays = write(agent, OTHER)
-    names = {"agent": "codex", "project": "bridge", "conversation_id": "talk-9"}
-    chosen = {subject: names[subject]} if subject in names else {}
-    done = forget(agent, **chosen)
-    assert done["memories"] == len(gone) + (subject == "user")
+    names = {"agent": "codex", "project": "bridge", "conversation_id": "talk-9", "user_id": "local"}
+    done = forget(agent, **{subject: names[subject]})
+    assert done["memories"] == len(gone) + (subject == "user_id")
     assert all(theirs.refusal("memory_get", id=id_)["code"] == "not_found" for id_ in gone)
-    assert (agent.outcome("memory_get", {"id": stays}).structured is None) is (subject == "user")
+    assert (agent.outcome("memory_get", {"id": stays}).structured is None) is (subject == "user_id")
+
+
+@pytest.mark.parametrize(
+    "nobody", [{"ids": []}, {"agent": ""}, {"project": " "}, {"conversation_id": ""}, {"user_id": ""}, {}]
+)
+def test_a_subject_that_names_nobody_is_not_the_whole_user(agent: Agent, nobody: dict[str, object]) -> None:
+    write(agent, OTHER)
+    for tool in ("gdpr_forget", "gdpr_export") if nobody else ("gdpr_forget",):
+        refused = operator(agent).refusal(tool, **nobody)
+        assert refused["code"] == "invalid_argument", tool
+    assert operator(agent).refusal("gdpr_forget", user_id="bob")["code"] == "wider_identity"
+    assert operator(agent).refusal("gdpr_forget", query="x", agent="claude")["code"] == "invalid_argument"
+    assert operator(agent).call("gdpr_forget", user_id="local")["memories"] == 1
+
+
+def test_a_preview_shows_what_the_memories_say(agent: Agent) -> None:
+    id_ = write(agent, SECRET, title="Vault")
+    first = agent.call("memory_get", id=id_)["memory"]["content"]
+    (said,) = operator(agent).call("gdpr_forget", ids=[id_])["shown"]
+    told = {"id": id_, "text": f"Vault: {first}", "type": "fact", "project": "atlas"}
+    assert said == told | {"trust_state": "accepted"}
+    (found,) = operator(agent).call("gdpr_forget", query=SECRET)["shown"]
+    assert (found["id"], found["score"] > 0) == (id_, True)
+    assert forget(agent, ids=[id_]).get("shown", []) == []
+
+
+def test_a_question_about_others_that_quotes_it_goes_with_it(agent: Agent, location: str) -> None:
+    """Waiting or decided: a proposal may say of another memory what this one says."""
+    gone, stays = write(agent, f"{SECRET} was first"), write(agent, OTHER)
+    asked = [
+        agent.call("review_propose", steps=[{"act": "update", "id": stays, "changes": changes}], reason="so")
+        for changes in ({"content": f"They say: {SECRET} was first."}, {"content": "zqneighbour moved away"})
+    ]
+    copy = Path(location).with_name("copy.db")
+    if "://" not in location:
+        agent.database.dialect.copy_to(copy)
+    shown = operator(agent).call("gdpr_forget", ids=[gone])["counts"]
+    assert forget(agent, ids=[gone])["counts"]["review_items"] == shown["review_items"] == 1
+    assert not stands(agent, SECRET)
+    left = agent.call("review_list")["reviews"]
+    assert [each["review_id"] for each in left] == [asked[1]["review_id"]]
+    if copy.exists():
+        with closing(open_database(copy, agent.clock, heads=agent.database.heads.path)) as older:
+            assert stands(replace(agent, database=older), SECRET)
+            ledger.reconcile(older)
+            assert not stands(replace(agent, database=older), SECRET)
+
+
+def test_an_erasure_of_nothing_leaves_no_event(agent: Agent) -> None:
+    write(agent, OTHER)
+    before = rows(agent, "SELECT count(*) FROM memory_history")
+    done = forget(agent, ids=["01990a5e-7b1c-7d3e-8f00-000000000001"])
+    assert (done["status"], done["memories"]) == ("erased", 0)
+    forget(agent, agent="nobody-by-this-name")
+    assert rows(agent, "SELECT count(*) FROM memory_history") == before
+
+
+def test_an_import_asks_nobody_about_what_was_erased(agent: Agent) -> None:
+    gone, stays = write(agent, SECRET), write(agent, OTHER)
+    forget(agent, ids=[gone])
+    lines = [{"kind": "memory", "id": stays, "content": text} for text in (SECRET, "zqneighbour left")]
+    found = agent.call("memory_import", data="\n".join(map(json.dumps, lines)))
+    assert (found["for_review"], found["refused"], found["problems"][0]["code"]) == (1, 1, "tombstoned")
+    assert not stands(agent, SECRET)
+    assert rows(agent, "SELECT count(*) FROM memory_history WHERE kind = 'tombstone'") == [(1,)]
 
 
 def test_what_was_derived_from_it_alone_goes_with_it(agent: Agent) -> None:
@@ -214,6 +278,91 @@ def test_an_older_copy_that_is_put_back_is_erased_again_before_it_is_read(
         assert ledger.reconcile(older) == 0
 
 
+SEEN = "SELECT agent_id, conversation_id FROM memory_corroborations WHERE agent_id = 'codex'"
+
+
+@pytest.mark.parametrize("subject", [{"agent": "codex"}, {"conversation_id": "zqtalk"}])
+def test_what_a_forgotten_subject_saw_is_gone_from_the_memories_of_others(
+    agent: Agent, location: str, subject: dict[str, str]
+) -> None:
+    codex = agent.who(agent_id="codex", conversation_id="zqtalk")
+    seen = write(agent, "releases leave on Tuesdays")
+    assert codex.call("memory_write", content="releases leave on Tuesdays", type="fact")["id"] == seen
+    write(codex, "what codex alone wrote")
+    codex.call("memory_write", content="said in confidence", type="fact", scope="session")
+    assert len(rows(agent, SEEN)) == 1
+    assert stands(agent, "zqtalk")
+    copy = Path(location).with_name("copy.db")
+    if "://" not in location:
+        agent.database.dialect.copy_to(copy)
+    shown = operator(agent).call("gdpr_forget", **subject)["counts"]
+    done = forget(agent, **subject)
+    assert (done["memories"], done["counts"]["memory_corroborations"]) == (2, shown["memory_corroborations"])
+    assert not stands(agent, "zqtalk")
+    assert agent.call("memory_get", id=seen)["status"] == "current"
+    if copy.exists():
+        with closing(open_database(copy, agent.clock, heads=agent.database.heads.path)) as older:
+            back = replace(agent, database=older)
+            assert stands(back, "zqtalk")
+            ledger.reconcile(older)
+            assert not stands(back, "zqtalk")
+            assert rows(back, SEEN) == []
+
+
+def test_a_session_that_was_forgotten_may_be_written_in_again(agent: Agent) -> None:
+    id_ = write(agent, SECRET, scope="session")
+    forget(agent, ids=[id_])
+    again = write(agent, OTHER, scope="session")
+    assert [hit["id"] for hit in agent.call("memory_search", query=OTHER)["hits"]] == [again]
+    with agent.database.read("local") as reader:
+        assert faults(reader, agent.database.heads.read(), agent.clock.now()) == []
+
+
+def test_jobs_of_any_kind_that_name_what_was_erased_go_with_it(agent: Agent) -> None:
+    gone, stays = write(agent, SECRET), write(agent, OTHER)
+    with agent.database.write("local") as writer:
+        for id_ in (gone, stays):
+            queue.enqueue(writer, queue.Job("summary", f"summary:{id_}", {"of": [id_]}, "local"))
+    forget(agent, ids=[gone])
+    kept = rows(agent, "SELECT key FROM jobs WHERE kind = 'summary'")
+    assert kept == [(f"summary:{stays}",)]
+
+
+def test_copies_made_before_the_bytes_could_go_are_made_anew_once_they_are_gone(tmp_path: Path) -> None:
+    clock, backups = ManualClock(), tmp_path / "backups"
+    with closing(open_database(tmp_path / "m3.db", clock)) as database:
+        agent = Agent(database, clock, Caller("local", "claude", "session-1"))
+        id_ = write(agent, SECRET)
+        kept = back_up(database, backups)
+        clock.advance(1)
+        forget(agent, ids=[id_], keep_backups=True)
+        with database.write("local") as writer:
+            writer.execute(sql("UPDATE erasures SET scrubbed = 0"))
+        meanwhile = back_up(database, backups)
+        clock.advance(1)
+        assert ledger.scrub_what_is_left(database, backups).is_done
+        left = [backup.path for backup in backups_in(backups)]
+        assert kept in left
+        assert meanwhile not in left
+        assert len(left) == 2
+        assert ledger.scrub_what_is_left(database, backups) == ledger.Cleansed()
+
+
+def test_no_byte_of_what_was_purged_is_left_while_the_store_is_open(tmp_path: Path) -> None:
+    clock = ManualClock()
+    with closing(open_database(tmp_path / "m3.db", clock)) as database:
+        agent = Agent(database, clock, Caller("local", "claude", "session-1"))
+        id_ = write(agent, f"{SECRET} is purged")
+        write(agent, OTHER)
+        agent.call("memory_search", query="anything near", search_mode="vector")
+        agent.call("memory_delete", id=id_)
+        clock.advance(90 * 86_400)
+        assert list(probe_files(our_files(tmp_path), [SECRET, "quartz"]))
+        assert operator(agent).call("memory_maintenance", purge_closed_days=30)["purged"] == 1
+        assert list(probe_files(our_files(tmp_path), [SECRET, "zqplanted", "quartz"])) == []
+        assert list(probe_files(our_files(tmp_path), [OTHER]))
+
+
 def test_bytes_that_a_killed_process_left_are_taken_out_by_the_next_opening(agent: Agent) -> None:
     forget(agent, ids=[write(agent, SECRET)])
     with agent.database.write("local") as writer:
@@ -279,7 +428,6 @@ def test_subject_access_shows_every_row_page_by_page(agent: Agent) -> None:
     assert [version["version"] for version in mine["memory_items"]] == [1, 2]
     assert {"memory_validity", "memory_state", "memory_relationships", "review_items"} <= mine.keys()
     assert "Bob" not in json.dumps(found)
-    assert Subject().kind == "user"
 
 
 def test_what_changed_since_it_was_shown_is_not_erased(agent: Agent) -> None:

@@ -181,7 +181,8 @@ def test_an_agent_tidies_its_own_places_and_the_operator_all_of_the_users(
     assert tidied(operator.who(user_id="bob")) == {}
 
 
-def test_many_are_closed_in_transactions_of_five_hundred(agent: Agent) -> None:
+def test_many_are_closed_and_purged_in_transactions_of_five_hundred(agent: Agent, operator: Agent) -> None:
+    """Each as one operation, whose number the dry run told."""
     items: Sequence[Any] = [
         {"content": f"Crate {number} stands on the quay", "type": "log", "scope": "session"}
         for number in range(501)
@@ -189,16 +190,19 @@ def test_many_are_closed_in_transactions_of_five_hundred(agent: Agent) -> None:
     agent.call("memory_write_bulk", items=items)
     days(agent, 2)
     assert tidied(agent, dry_run=True) == {"expired": 501}
-    answer = agent.call("memory_maintenance")
-    assert answer["expired"] == 501
+    calls = [agent.call("memory_maintenance")]
+    days(agent, 31)
+    told = operator.call("memory_maintenance", purge_closed_days=30, dry_run=True)
+    calls.append(operator.call("memory_maintenance", purge_closed_days=30))
+    assert [calls[0]["expired"], calls[1]["purged"], told["purged"]] == [501, 501, 501]
     with agent.database.read("local") as reader:
-        times = reader.rows(
-            sql(
-                "SELECT count(DISTINCT store_time), count(*) FROM memory_history WHERE operation_id = ?",
-                answer["operation_id"],
+        for call, kind in zip(calls, ("expire", "purge"), strict=True):
+            acts = sql(
+                "SELECT kind, count(DISTINCT store_time), count(*) FROM memory_history"
+                " WHERE operation_id = ? GROUP BY kind",
+                call["operation_id"],
             )
-        )
-        assert times == [(2, 501)]
+            assert reader.rows(acts) == [(kind, 2, 501)]
         assert history.verify(reader, 1) is None
 
 

@@ -146,8 +146,9 @@ def test_without_a_model_the_answer_says_so_and_scores_differ(wordy: Agent) -> N
 
 
 def _bulk(agent: Agent, contents: list[str], **arguments: object) -> None:
-    for content in contents:
-        _write(agent, content, **arguments)
+    items = [{"type": "fact", "content": content, **arguments} for content in contents]
+    told = agent.call("memory_write_bulk", items=items)
+    assert (told["created"], told.get("degraded", [])) == (len(items), []), told
 
 
 @pytest.mark.case("B81")

@@ -10,7 +10,7 @@ import pytest
 from m3_memory.config import Settings
 from m3_memory.context import Context
 from m3_memory.domains.correction.model import Decision
-from m3_memory.domains.correction.service import elicited, lapse
+from m3_memory.domains.correction.service.reviews import elicited, lapse, overdue
 from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Question, ReviewKind
 from m3_memory.domains.memories.service.operations import operation
 from m3_memory.domains.memories.service.reviews import LAPSE_SECONDS, ask_all, believed, standing_as
@@ -212,7 +212,9 @@ def test_a_question_lapses_and_everything_stays(
     assert operator.refusal("review_decide", **decision(review, "accept"))["code"] == "stale"
     ctx = context(agent)
     with ctx.write() as writer:
-        assert [lapse(operation(ctx, writer)), lapse(operation(ctx, writer))] == [1, 0]
+        assert writer.rows(overdue(writer)) == [(conflict,)]
+        lapse(operation(ctx, writer), [conflict])
+        assert writer.rows(overdue(writer)) == []
     assert (state(agent, old), state(agent, new)) == ("current", "current")
     assert "lapsed" in agent.call("memory_history", memory_id=old)["events"][0]["reason"]
 
@@ -373,6 +375,17 @@ def test_a_hosts_prompt_decides_nothing_verified_rejected_or_elsewhere(
     with pytest.raises(NeedsOperator):
         elicited(context(agent), deletion, Decision.ACCEPT)
     assert (state(agent, old), state(agent, new)) == ("current", "current")
+
+
+@pytest.mark.parametrize("pinned", ["old", "new"])
+def test_a_hosts_prompt_decides_nothing_of_what_is_pinned(
+    agent: Agent, conflict: str, old: str, new: str, pinned: str
+) -> None:
+    agent.call("memory_pin", id={"old": old, "new": new}[pinned])
+    with pytest.raises(NeedsOperator):
+        elicited(context(agent), conflict, Decision.ACCEPT)
+    agent.call("memory_unpin", id={"old": old, "new": new}[pinned])
+    assert elicited(context(agent), conflict, Decision.ACCEPT).changed == [old]
 
 
 def test_a_hosts_prompt_answered_late_is_stale(agent: Agent, operator: Agent, conflict: str) -> None:

@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from m3_memory.domains.agents.queries import put_alias
+from m3_memory.domains.memories.queries import known_audiences
+from m3_memory.domains.memories.service.tombstones import one_place
+from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.kernel.normal import normal_hash
 from m3_memory.storage.database import Database
@@ -51,9 +55,13 @@ def refused(agent: Agent, content: str = VALUE, **given: Any) -> dict[str, Any]:
         VALUE.replace("o", "\u03bf").replace("e", "\u0435"),  # Greek o, Cyrillic e
         VALUE.replace("limit", "\uff4c\uff49mit"),  # full-width
         VALUE.replace("queue", "que\u200bue\u202c"),  # invisible
+        VALUE.replace("queue", "qu\x01e\x7fu\u3164e\u2800"),  # controls, fillers
+        VALUE.replace("billing", "billin\u0261"),  # phonetic g
+        VALUE.replace("billing", "billi\u043fg"),  # Cyrillic p for n
     ],
 )
 def test_a_rejected_value_is_refused_however_it_is_spelled(agent: Agent, rejected: str, spelled: str) -> None:
+    """tombstone.key_normalization_attack."""
     error = refused(agent, spelled)
     assert error["code"] == "tombstoned"
     assert rejected in str(error["hint"])
@@ -70,6 +78,19 @@ def test_no_title_type_or_time_brings_it_back(
 ) -> None:
     assert rejected
     assert refused(agent, type=type_, title=title, **wording)["code"] == "tombstoned"
+
+
+@pytest.mark.parametrize("type_", ["fact", "note", "decision", "log", "summary", "message"])
+def test_no_type_takes_it_in_other_words(agent: Agent, operator: Agent, type_: str) -> None:
+    memory_id = write(agent, "The billing service listens on port 8443.")
+    other = agent.who(project="other")
+    told = {"content": "The billing service is listening on port 8443.", "type": type_}
+    operator.call("memory_set_trust", id=memory_id, state="rejected")
+    assert agent.refusal("memory_write", **told)["code"] == "tombstoned"
+    assert other.call("memory_write", **told)["status"] == "created"
+    assert agent.call("memory_write", **told | {"content": "The mail service listens on port 9443."})
+    operator.call("tombstone_lift", id=memory_id)
+    assert agent.call("memory_write", **told)["status"] == "created"
 
 
 @pytest.mark.parametrize(
@@ -104,6 +125,59 @@ def test_a_project_by_another_name_is_the_same_place(agent: Agent, operator: Age
     assert agent.who(project="new-name").call("memory_write", type="fact", content=VALUE)
     renamed = agent.who(project="newer-name", project_aliases=("old-name",))
     assert refused(renamed)["code"] == "tombstoned"
+
+
+def test_its_paraphrase_is_refused_under_every_name_too(agent: Agent, operator: Agent) -> None:
+    memory_id = write(agent.who(project="old"), "The billing service listens on port 8443.")
+    operator.who(project="old").call("memory_set_trust", id=memory_id, state="rejected")
+    told = {"content": "The billing service is listening on port 8443."}
+    assert refused(linked(agent), **told)["code"] == "tombstoned"
+    assert write(agent.who(project="new"), **told)
+
+
+def linked(agent: Agent) -> Agent:
+    return agent.who(project="new", project_aliases=("old",))
+
+
+def test_a_rejection_holds_under_every_name_of_the_project(agent: Agent, operator: Agent) -> None:
+    first, second = write(agent.who(project="old")), write(agent.who(project="new"), type="note")
+    other = write(agent.who(project="other"))
+    answer = linked(operator).call("memory_set_trust", id=second, state="rejected")
+    assert answer["also_rejected"] == [first]
+    assert linked(agent).call("memory_get", id=first)["state"] == "rejected"
+    assert linked(agent).call("memory_list")["memories"] == []
+    assert agent.who(project="other").call("memory_get", id=other)["status"] == "current"
+    assert refused(linked(agent))["code"] == "tombstoned"
+
+    linked(operator).call("memory_set_trust", id=second, state="accepted")
+    assert operator.call("tombstone_list")["total"] == 0
+    assert linked(agent).call("memory_get", id=second)["status"] == "current"
+
+
+def test_who_stands_elsewhere_rejects_under_the_names_that_the_store_knows(agent: Agent) -> None:
+    write(agent.who(project="old"))
+    write(agent.who(project="new"))
+    write(agent.who(project="other"))
+    far = agent.who(project="far", is_operator=True).caller
+    with agent.database.write(agent.caller.user_id) as writer:
+        old, new, other = known_audiences(
+            writer, [agent.who(project=name).caller.audience(Scope.AGENT) for name in ("old", "new", "other")]
+        ).values()
+        assert one_place(writer, far, [old, other]) == {old: {old}, other: {other}}
+        put_alias(writer, "old", "new")
+        assert one_place(writer, far, [old, other]) == {old: {old, new}, other: {other}}
+
+
+@pytest.mark.parametrize(("there", "then"), [("agent", "user"), ("agent", "session"), ("user", "agent")])
+def test_what_was_rejected_does_not_come_back_by_another_scope_of_the_same_reads(
+    agent: Agent, operator: Agent, there: str, then: str
+) -> None:
+    memory_id = write(agent, scope=there)
+    operator.call("memory_set_trust", id=memory_id, state="rejected")
+    assert refused(agent, scope=then)["code"] == "tombstoned"
+    assert agent.who(user_id="bob").call("memory_write", type="fact", content=VALUE, scope=then)
+    operator.call("tombstone_lift", id=memory_id)
+    assert agent.call("memory_write", type="fact", content=VALUE, scope=then)["status"] == "created"
 
 
 def test_a_lifted_value_may_be_said_again_and_the_memory_stays_rejected(
@@ -182,6 +256,7 @@ def test_what_was_derived_from_a_rejected_memory_alone_is_retired_with_it(
 
 
 def test_what_rests_on_a_deleted_or_superseded_memory_alone_falls_too(agent: Agent) -> None:
+    """evidence.source_delete_reaches_derived."""
     deleted, superseded = write(agent), write(agent, "The office is in Lisbon.")
     of_deleted, of_superseded = write(agent, "The queue is short."), write(agent, "We work by the sea.")
     derive(agent, of_deleted, ("memory", deleted))

@@ -173,7 +173,7 @@ def test_a_disputed_memory_is_shown_with_the_other_side_and_is_to_be_verified(
 
 def test_a_conflict_with_what_was_rejected_or_deleted_is_none(agent: Agent, operator: Agent) -> None:
     one = written(agent)
-    others = [written(agent, f"The mail service listens on port {port}.") for port in (25, 465)]
+    others = [written(agent, said) for said in ("The ledger is kept in Bern.", "Soup is served at noon.")]
     for other in others:
         conflict(agent, one, other)
     assert sorted(agent.call("memory_get", id=one)["memory"]["disputed_by"]) == sorted(others)

@@ -9,7 +9,7 @@ import multiprocessing
 import random
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
@@ -256,6 +256,16 @@ def _announce(say: Callable[[str], None], statement: object, steps: dict[str, st
     for beginning, step in steps.items():
         if str(statement).startswith(beginning):
             say(step)
+
+
+def forget_under(pipe: Connection, settings: Settings, id_: str, confirm: str, at: int) -> None:
+    """Erases a memory as its operator, and is killed at that access to the disk, or ends."""
+    disk = FaultyDisk()
+    with closing(open_database(settings.store, SystemClock(), vfs=disk.name)) as database:
+        person = Agent(database, SystemClock(), Caller("local", "cli", "s").as_operator(), home=settings.home)
+        with disk.failing(at, killed):
+            person.call("gdpr_forget", ids=[id_], confirm=confirm)
+    _say(pipe, "done")
 
 
 def _say(pipe: Connection, step: str, memory_id: str = "", mark: str = "") -> None:

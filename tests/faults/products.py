@@ -14,6 +14,7 @@ from m3_memory.config import HostEnvironment, Settings
 from m3_memory.domains.system.service import examine
 from m3_memory.kernel.clock import SystemClock
 from m3_memory.launch import Launch
+from m3_memory.storage.audit import audited, owners
 from m3_memory.storage.sql import sql
 from m3_memory.surfaces.session import Session
 from tests.rights import without_root_rights
@@ -112,9 +113,13 @@ def noted_heads(settings: Settings) -> list[tuple[int, str]]:
 
 
 def sound_counts(settings: Settings) -> dict[str, int]:
-    """How much the store holds, when the doctor finds nothing wrong with it."""
+    """How much the store holds, when the doctor and the audit of every user find nothing wrong with it."""
     with session(settings) as opened:
         caller, _ = opened.app.caller_for(Launch(project=PROJECT))
         found = examine(opened.app.context(caller))
-    assert (found.ok, found.faults) == (True, [])
+        assert (found.ok, found.faults) == (True, [])
+        heads = opened.app.database.heads.read()
+        with opened.app.database.read(settings.user_id) as reader:
+            for owner in owners(reader, everybody=True):
+                assert audited(reader, owner, heads).flaws == {}
     return dict(found.counts)

@@ -16,8 +16,10 @@ import pytest
 
 from m3_memory.catalog.tool import Effect
 from m3_memory.kernel.clock import ManualClock
+from m3_memory.kernel.decay import DAY_SECONDS
 from m3_memory.storage import integrity, open_database
 from m3_memory.storage.database import Database
+from m3_memory.storage.sql import Row, sql
 from m3_memory.toolbox import CATALOG
 from tests.callers import Agent
 from tests.faults.server import FaultyServer, broken_server, full_server, lost_server
@@ -61,6 +63,9 @@ CHANGES: dict[str, dict[str, object]] = {
     "memory_set_trust": {"id": "SUBJECT", "state": "rejected", "reason": "harbour #"},
     "tombstone_lift": {"id": "SUBJECT", "reason": "harbour #"},
     "agent_set_trust": {"agent_id": "claude", "trust_score": "0.5#1"},
+    "memory_set_retention": {"agent_id": "nobody-#", "max_memories": 5},
+    "memory_dedup": {"threshold": 0.8, "dry_run": False},
+    "review_decide": {"review_id": "REVIEW", "digest": "DIGEST", "decision": "accept"},
     "curate_memory_apply": {
         "plan": {
             "update": [{"id": "SUBJECT", "title": "Harbour #"}],
@@ -78,17 +83,18 @@ BEFORE: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "memory_unpin": ("memory_pin", {"id": "SUBJECT"}),
     "tombstone_lift": ("memory_set_trust", {"id": "SUBJECT", "state": "rejected"}),
+    "memory_dedup": ("memory_write", {"content": "Now the harbour of island # is deep", "type": "fact"}),
+    "review_decide": (
+        "review_propose",
+        {"steps": [{"act": "delete", "id": "SUBJECT"}], "reason": "no harbour #"},
+    ),
 }
 """What is done to the subject first, so that a call has something to change."""
 
 
 ELSEWHERE = {
     "m3_call": "it runs the others",
-    "memory_import": "test_killed_moves.py",
-    "memory_maintenance": "it is many transactions, of which each is whole: test_lifecycle.py",
-    "memory_set_retention": "one row and its event: test_lifecycle.py",
-    "review_decide": "it is an operator's, and does what the others do: test_review.py",
-    "memory_dedup": "it asks questions, as review_propose does",
+    "memory_maintenance": "it is many transactions, of which each is whole: the last test",
     "gdpr_forget": "it takes a preview's word: test_failing_erasure.py",
     "gdpr_export": "it changes nothing",
     "tombstone_list": "it changes nothing",
@@ -115,16 +121,19 @@ class Failing:
 
 
 class Subject(NamedTuple):
-    """The ids of what a call changes."""
+    """The ids of what a call changes; of a question about it, its id and digest."""
 
     memory_id: str
     other_id: str
+    review_id: str = ""
+    digest: str = ""
 
     def filled(self, arguments: dict[str, object], number: int) -> dict[str, object]:
         folder = Path(os.environ["M3_HOME"])
         folder.mkdir(exist_ok=True)
         (folder / f"harbour-{number}.md").write_text(f"Harbour {number} has a mole")
         text = json.dumps(arguments).replace("SUBJECT", self.memory_id).replace("OTHER", self.other_id)
+        text = text.replace("REVIEW", self.review_id).replace("DIGEST", self.digest)
         text = text.replace("FOLDER", str(folder))
         return json.loads(text.replace("#", str(number)))
 
@@ -178,7 +187,10 @@ def _subject(agent: Agent, tool: str, number: int) -> Subject:
     names = (f"The harbour of island {number} is deep", f"The quay of island {number} is long")
     subject = Subject(*(agent.call("memory_write", content=name, type="fact")["id"] for name in names))
     if before := BEFORE.get(tool):
-        _who(agent, before[0]).call(before[0], **subject.filled(before[1], number))
+        unchecked = replace(_who(agent, before[0]), contradiction="off")
+        told = unchecked.call(before[0], **subject.filled(before[1], number))
+        if "digest" in told:
+            return subject._replace(review_id=told["review_id"], digest=told["digest"])
     return subject
 
 
@@ -187,6 +199,8 @@ def _picture(agent: Agent, subject: Subject) -> tuple[Any, ...]:
     memory_id = subject.memory_id
     return (
         agent.call("agent_get"),
+        agent.call("review_list", limit=100)["reviews"],
+        _policies(agent),
         agent.call("memory_get", id=memory_id),
         agent.call("memory_history", memory_id=memory_id)["events"],
         agent.call("memory_graph", memory_id=memory_id)["edges"],
@@ -195,6 +209,11 @@ def _picture(agent: Agent, subject: Subject) -> tuple[Any, ...]:
             for hit in agent.call("memory_search", query="harbour", search_mode="keyword", k=100)["hits"]
         },
     )
+
+
+def _policies(agent: Agent) -> list[Row]:
+    with agent.database.read("local") as reader:
+        return reader.rows(sql("SELECT agent_id, max_memories FROM retention_policies ORDER BY agent_id"))
 
 
 def _fail_everywhere(store: Failing, tool: str, faults: list[Fault]) -> int:
@@ -254,3 +273,29 @@ def test_a_call_that_the_server_fails_anywhere_changes_nothing(
             assert _fail_everywhere(store, tool, faults) >= 7
             _assert_sound(store.agent)
     postgres_stores.discard()
+
+
+def test_maintenance_that_the_disk_fails_is_whole_in_its_parts_and_finished_by_the_next(
+    sqlite_stores: SqliteStores, clock: ManualClock
+) -> None:
+    """What expired is closed once, with one event each, however often the run failed before."""
+    with _on_disk(sqlite_stores, clock) as store:
+        agent, failures, at, ids = store.agent, 0, 0, list[str]()
+        while True:
+            said = {"content": f"Ship {next(store.numbers)} is in", "type": "fact", "scope": "session"}
+            ids.append(agent.call("memory_write", **said)["id"])
+            clock.advance(2 * DAY_SECONDS)
+            at += 1
+            with store.faults[at % 4].failing(at):
+                outcome = agent.outcome("memory_maintenance", {})
+            _assert_sound(agent)
+            assert {agent.call("memory_get", id=id_)["state"] for id_ in ids} == {"expired"}
+            if outcome.error is None and not store.has_struck():
+                break
+            failures += outcome.error is not None
+        assert failures >= 3
+        assert agent.call("memory_maintenance", dry_run=True)["expired"] == 0
+        for id_ in ids:
+            kinds = [event["kind"] for event in agent.call("memory_history", memory_id=id_)["events"]]
+            assert kinds == ["expire", "create"]
+    sqlite_stores.discard()

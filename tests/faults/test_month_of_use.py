@@ -75,6 +75,8 @@ def test_after_a_month_of_use_every_count_agrees(
     counts = sound_counts(settings)
     assert counts["memories"] == elsewhere["all"] + len(diary.ids)
     assert (counts["without_vectors"], counts["jobs_waiting"], counts["jobs_dead"]) == (0, 0, 0)
+    audit = _command(settings, repositories["shop"], "audit", "verify")
+    assert (audit["ok"], audit["history_is_whole"], len(audit["users"])) == (True, True, 1)
     if not settings.database_url:
         copies[settings.home / "m3.db"] = counts["memories"]
     assert {path: _in_the_shell(path) for path in copies} == {path: ("ok", n) for path, n in copies.items()}

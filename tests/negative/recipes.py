@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from m3_memory.catalog.dispatch import COMMON_PARAMETERS
 from m3_memory.catalog.tool import Effect, Parameter, Tool
+from m3_memory.kernel.caller import Caller
 from m3_memory.toolbox import CATALOG
-from tests.negative.scene import Canary
+from tests.negative.scene import READER, Canary
 from tests.sizes import size
 
 Arguments = dict[str, object]
@@ -71,12 +72,16 @@ def calls(tool: Tool, canary: Canary) -> Iterator[Call]:
 def _dealt(parameter: Parameter, canary: Canary) -> Iterator[object]:
     """This canary's share of the values; between them the canaries of a scene are tried with all.
 
-    Who may widen by a name is tried with all names of the canary's owner.
+    Who may widen by a name is tried with every name that the canary's owner has and the reader has not.
     """
     tried = values(parameter, canary)
-    own = _named(canary) if parameter.name in NAMING else []
+    own = set(_named(canary)) - set(_names(READER)) if parameter.name in NAMING else ()
     turn = ord(canary.letter) % SHARES
-    return (value for n, value in enumerate(tried) if n % SHARES == turn % len(tried) or value in own)
+    return (
+        value
+        for n, value in enumerate(tried)
+        if n % SHARES == turn % len(tried) or (isinstance(value, str) and value in own)
+    )
 
 
 def values(parameter: Parameter, canary: Canary) -> Sequence[object]:
@@ -146,9 +151,11 @@ def hostile(canary: Canary) -> list[object]:
 
 def _named(canary: Canary) -> list[str]:
     """The names of who holds the canary."""
-    owner = canary.owner.caller
-    names = [owner.user_id, owner.agent_id, owner.circle, owner.project, owner.conversation_id]
-    return [*names, canary.conversation]
+    return [*_names(canary.owner.caller), canary.conversation]
+
+
+def _names(caller: Caller) -> tuple[str, ...]:
+    return (caller.user_id, caller.agent_id, caller.circle, caller.project, caller.conversation_id)
 
 
 def _addressed(tool: Tool, canary: Canary) -> Iterator[Arguments]:

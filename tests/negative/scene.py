@@ -163,7 +163,7 @@ class Scene:
 
 
 def replaced(scene: Scene, canary: Canary, **columns: object) -> None:
-    """Closes the canary's belief and opens one that differs in these columns: verbs that no tool has yet."""
+    """Closes the canary's belief and opens one that differs in these columns, as no verb does."""
     with scene.reader.database.write(READER.user_id) as writer:
         belief = queries.newest_belief(writer, view_of(writer, READER, Filter()), canary.id)
         assert belief is not None
@@ -191,6 +191,11 @@ def _deleted(scene: Scene, canary: Canary) -> None:
     scene.reader.call("memory_delete", id=canary.id)
 
 
+def _rejected(scene: Scene, canary: Canary) -> None:
+    operator = replace(scene.reader, caller=scene.reader.caller.as_operator())
+    operator.call("memory_set_trust", id=canary.id, state="rejected")
+
+
 def _with(**columns: str) -> Callable[[Scene, Canary], None]:
     return lambda scene, canary: replaced(scene, canary, **columns)
 
@@ -209,7 +214,7 @@ HIDDEN: Mapping[str, Callable[[Scene, Canary], None]] = {
     "deleted": _deleted,
     "expired": _expired,
     "not_yet_valid": _not_yet,
-    "rejected": _with(trust_state="rejected"),
+    "rejected": _rejected,
     "candidate": _with(trust_state="candidate"),
     "variant": _with(variant="experiment"),
 }

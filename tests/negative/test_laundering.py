@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from m3_memory.app import App
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
+from m3_memory.storage.audit import audited, owners
 from m3_memory.storage.dump import restore
 from m3_memory.storage.reindex import reindex
-from tests.callers import Agent
+from m3_memory.surfaces.worker.loop import run_once
+from tests.callers import Agent, embedder_named
 from tests.stores import Stores
 from tests.whole_stores import dump, key_of
 
@@ -138,10 +141,38 @@ DOORS: dict[str, Door] = {
 @pytest.mark.parametrize("text", [VALUE, LOOK_ALIKE, PARAPHRASE], ids=["word", "look_alike", "paraphrase"])
 @pytest.mark.parametrize("door", DOORS)
 def test_no_door_takes_a_rejected_value_back(launderer: Launderer, door: str, text: str) -> None:
+    """tombstone.laundering_sequence, tombstone.key_normalization_attack."""
     before = launderer.attempts()
     assert DOORS[door](launderer, text) == "tombstoned"
     assert launderer.attempts() == before + 1
     assert not [shown for shown in launderer.shown() if "8443" in shown]
+
+
+@pytest.mark.case("B27")
+@pytest.mark.parametrize("door", DOORS)
+def test_what_a_door_took_without_a_vector_goes_again_when_the_vector_comes(
+    app: App, clock: ManualClock, tmp_path: Path, door: str
+) -> None:
+    """tombstone.laundering_sequence: no model at the write, so only the worker meets the paraphrase."""
+    folder = tmp_path.resolve()
+    caller = Caller("local", "claude", "session-1", project="atlas", folder=str(folder))
+    agent = Agent(app.database, clock, caller)
+    rejected = write(agent, VALUE)
+    clock.advance(60)
+    operator = replace(agent, caller=caller.as_operator())
+    operator.call("memory_set_trust", id=rejected, state="rejected")
+    wordless = replace(agent, embedder=embedder_named("off"))
+    operator = replace(operator, embedder=embedder_named("off"))
+    launderer = Launderer(wordless, operator, rejected, folder)
+    assert DOORS[door](launderer, PARAPHRASE) == ""
+    assert write(wordless, "The office is in Porto.")
+    assert PARAPHRASE in launderer.shown()
+
+    assert run_once(app)["failed"] == 0
+    assert not [shown for shown in replace(launderer, agent=agent).shown() if "8443" in shown]
+    assert launderer.attempts() == 1
+    assert "The office is in Porto." in launderer.shown()
+    assert run_once(app)["done"] == 0
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -188,10 +219,16 @@ def test_a_superseded_memory_does_not_get_its_place_back(launderer: Launderer) -
 def test_it_outlives_reindexing_restart_and_time(
     launderer: Launderer, clock: ManualClock, stores: Stores
 ) -> None:
-    agent = launderer.agent
+    """tombstone.survives_ttl_and_prune: a purge of what was closed and a limit on what is kept, too."""
+    agent, operator = launderer.agent, launderer.operator
+    gone = write(agent, CURRENT)
+    agent.call("memory_delete", id=gone)
+    operator.call("memory_set_retention", agent_id="claude", max_memories=1, ttl_days=1)
     for _ in reindex(agent.database):
         pass
     clock.advance(400 * DAY_SECONDS)
+    assert operator.call("memory_maintenance", purge_closed_days=1)["purged"] == 1
+    assert agent.refusal("memory_get", id=gone)["code"] == "not_found"
     assert _write(launderer, VALUE) == _write(launderer, LOOK_ALIKE) == "tombstoned"
 
     lines, key = dump(agent.database), key_of(agent.database)
@@ -241,3 +278,29 @@ def test_a_superseded_value_comes_back_when_the_world_does(launderer: Launderer,
     given = {"type": "fact", "content": "The gate is open at night."}
     assert agent.refusal("memory_write", **given)["code"] == "superseded_value"
     assert agent.call("memory_write", **given, reassert=True)["status"] in ("created", "superseding")
+
+
+def said(agent: Agent) -> list[str]:
+    return [each["content"] for each in agent.call("memory_list")["memories"]]
+
+
+@pytest.mark.parametrize("door", ["update", "supersede"])
+def test_what_a_rejected_value_took_the_place_of_comes_back_when_its_vector_comes(
+    app: App, clock: ManualClock, tmp_path: Path, door: str
+) -> None:
+    agent = Agent(app.database, clock, Caller("local", "claude", "session-1", folder=str(tmp_path)))
+    operator = replace(agent, caller=agent.caller.as_operator())
+    operator.call("memory_set_trust", id=write(agent, VALUE), state="rejected")
+    true = write(agent, "The payments gateway listens on port 9090.")
+    clock.advance(60)
+    wordless = replace(agent, embedder=embedder_named("off"))
+    given = {"update": {"id": true}, "supersede": {"old_id": true}}[door]
+    wordless.call(f"memory_{door}", **given, content=PARAPHRASE)
+    assert said(agent) == [PARAPHRASE]
+
+    assert run_once(app)["failed"] == 0
+    assert said(agent) == ["The payments gateway listens on port 9090."]
+    assert agent.call("memory_get", id=true)["status"] == "current"
+    assert agent.refusal("memory_undo", memory_id=true)["code"] == "needs_operator"
+    with app.database.read("local") as reader:
+        assert not audited(reader, owners(reader)[0], {}).flaws

@@ -14,10 +14,14 @@ from m3_memory.catalog.dispatch import Outcome
 from tests.callers import embedder_named
 from tests.negative.recipes import MOMENTS, OF_MEMORIES, READING, Call, calls
 from tests.negative.scene import FOREIGN, HIDDEN, READER, Canary, Scene
+from tests.sizes import size
 from tests.stores import Stores
 
 LARGE = 520
 """More memories than are scored one by one."""
+
+COMPARED = size(3, 1)
+"""The answers about one canary in so many are compared with the empty twin's; all stand in the scene."""
 
 TIMED = frozenset({"as_of", "known_at", "variant", "trust_state"})
 """Arguments that may show what is not current."""
@@ -115,14 +119,13 @@ def test_nothing_of_a_memory_of_another_place_shows(scene: Scene, without: Scene
     """Issue 2, point 3. Cases B32, B34: the answers are those of a store that never had the memory."""
     scene.add_foreign()
     without.clock.set(scene.clock.now())
-    for canary in scene.canaries.values():
+    for place, canary in enumerate(scene.canaries.values()):
         for call in every_call(canary):
             answer = asked(scene, call)
             assert told(answer, canary.traces, call) == [], (canary.name, call)
-            assert without_ids(scene, answer) == without_ids(without, asked(without, call)), (
-                canary.name,
-                call,
-            )
+            if place % COMPARED == 0:
+                twin = without_ids(without, asked(without, call))
+                assert without_ids(scene, answer) == twin, (canary.name, call)
 
 
 def test_other_places_change_nothing_that_a_large_store_finds(stores: Stores) -> None:

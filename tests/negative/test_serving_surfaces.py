@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from m3_memory.config import Settings
 from m3_memory.kernel.caller import Caller
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import open_database
@@ -21,8 +22,7 @@ from m3_memory.storage.reindex import reindex
 from tests.callers import Agent, embedder_named
 from tests.sizes import size
 from tests.stores import Stores
-from tests.surfaces.command_line import command_line
-from tests.unit.git_folders import origin, repository
+from tests.surfaces.doors import run
 
 HIDDEN, SHOWN = "zqhidden", "zqshown"
 TRACE = "zqtrace"
@@ -137,7 +137,7 @@ WAYS: dict[str, Callable[[Stage], str]] = {
 
 
 def served(agent: Agent, memory_id: str, neighbour: str) -> Iterator[tuple[str, str]]:
-    """What every reading surface answers that is asked for what is current alone."""
+    """What every reading surface answers that is asked for what is current alone, by its name and mode."""
     calls: list[tuple[str, dict[str, Any]]] = [
         ("memory_list", {"limit": 100}),
         ("memory_list", {"counts": True}),
@@ -157,7 +157,8 @@ def served(agent: Agent, memory_id: str, neighbour: str) -> Iterator[tuple[str, 
         calls += [(tool, {"query": query}) for tool in ("memory_search_scored", "memory_suggest")]
         calls.append(("memory_search_multi_db", {"query": query}))
     for tool, arguments in calls:
-        yield tool, agent.outcome(tool, arguments).text
+        name = " ".join(filter(None, (tool, arguments.get("search_mode", ""))))
+        yield name, agent.outcome(tool, arguments).text
 
 
 @pytest.mark.case("B25")
@@ -189,7 +190,8 @@ def test_the_same_surfaces_serve_what_is_there(stage: Stage) -> None:
     told = {tool for tool, text in served(stage.reader, memory_id, neighbour) if TRACE in text}
     assert told >= {
         *("memory_list", "memory_export", "memory_get", "memory_graph", "memory_refresh_queue"),
-        *("memory_search", "memory_search_scored", "memory_suggest", "memory_search_multi_db"),
+        *("memory_search hybrid", "memory_search keyword", "memory_search vector"),
+        *("memory_search_scored", "memory_suggest", "memory_search_multi_db"),
     }
 
 
@@ -202,10 +204,17 @@ def test_a_rejection_is_no_memory_and_k_bounds_what_is_found(stage: Stage) -> No
     before = stage.reader.call("memory_list", counts=True)["total"]
     _tombstoned(stage)
     assert stage.reader.call("memory_list", counts=True)["total"] == before == len(kept)
-    for k in (1, 2, 5):
-        for mode in ("hybrid", "keyword"):
-            found = stage.reader.call("memory_search", query="the has a", search_mode=mode, k=k)["hits"]
-            assert len(found) <= k
+    for mode in ("hybrid", "keyword", "vector"):
+        query = "the harbour library bakery garage attic"
+        all_hits = [
+            [
+                hit["id"]
+                for hit in stage.reader.call("memory_search", query=query, search_mode=mode, k=k)["hits"]
+            ]
+            for k in range(1, len(kept) + 3)
+        ]
+        assert {*all_hits[-1]} == {*kept}
+        assert all_hits == [all_hits[-1][:k] for k in range(1, len(kept) + 3)]
     stage.reader.call("memory_delete", id=kept[0])
     stage.clock.advance(DAY_SECONDS)
     hits = stage.reader.call("memory_search", query=f"{PLACES[0][0]} {PLACES[0][1]}", k=100)["hits"]
@@ -240,23 +249,38 @@ def test_what_is_done_in_one_project_leaves_the_same_text_in_another(stage: Stag
         ) == before
 
 
-def test_the_command_line_serves_what_is_current_alone(tmp_path: Path) -> None:
-    """Search, list, export and status, as a program sees them."""
-    m3 = command_line(repository(tmp_path / "site", origin()))
-    gone, old = (
-        str(m3.run("memory", "write", text).answer["id"])
-        for text in (TEXT, f"{HIDDEN} was the password hint")
-    )
-    m3.run("memory", "write", SIBLING)
-    assert m3.run("status").answer["memories"]["current"] == 3
-    m3.run("memory", "delete", gone)
-    m3.run("call", "memory_supersede", json.dumps({"old_id": old, "content": "there is no hint any more"}))
-    for command in (
-        ("memory", "search", HIDDEN), ("memory", "search", "lantern"), ("memory", "list"), ("export", "-"),
-    ):  # fmt: skip
-        out = m3.run(*command).out
-        assert TEXT not in out
-        assert "password hint" not in out
-    assert SIBLING in m3.run("memory", "search", "kettle").out
-    assert SIBLING in m3.run("export", "-").out
-    assert m3.run("status").answer["memories"]["current"] == 2
+@pytest.fixture
+def commands(settings: Settings, store: str, monkeypatch: pytest.MonkeyPatch) -> Generator[Stage]:
+    """The same stage as the command line stands on."""
+    monkeypatch.setenv("M3_HOME", str(settings.home))
+    monkeypatch.setenv("M3_DATABASE_URL", settings.database_url)
+    monkeypatch.setenv("M3_EMBEDDER", "hashing")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "monday")
+    clock = ManualClock()
+    with closing(open_database(store, clock)) as database:
+        yield Stage(store, clock, Agent(database, clock, Caller("local", "cli", "monday", project="atlas")))
+
+
+@pytest.mark.parametrize("way", [*WAYS, "current"])
+def test_the_command_line_serves_what_is_current_alone(commands: Stage, tmp_path: Path, way: str) -> None:
+    """Search, list, export, get and history; the control is a memory that nobody hid."""
+    commands.write(commands.reader, SIBLING)
+    memory_id = WAYS[way](commands) if way in WAYS else commands.write(commands.reader, TEXT)
+    exported = tmp_path / "all.jsonl"
+    told = [
+        repr(run(*words.split()))
+        for words in (
+            *(f"memory search {HIDDEN}", "memory search lantern", "memory list", "memory list --counts"),
+            *(f"memory search tower --search-mode {mode}" for mode in ("keyword", "vector")),
+            *(f"memory get {memory_id}", f"memory history {memory_id}", f"export {exported}", "review"),
+        )
+    ]
+    texts = [*told, exported.read_text(encoding="utf-8")]
+    is_there = way == "current"
+    assert [text for text in texts if TRACE in text] == [] or is_there
+    assert sum(TRACE in text for text in texts) >= 7 * is_there
+    assert SHOWN in repr(run("memory", "search", "kettle"))
+    assert SHOWN in texts[-1]
+    counted = run("memory", "list", "--counts").facts
+    assert counted is not None
+    assert counted["total"] == 1 + (way in ("current", "superseded"))

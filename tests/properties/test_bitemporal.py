@@ -360,5 +360,7 @@ def test_every_read_agrees_with_the_model_after_every_step(stores: Stores) -> No
 
     run_state_machine_as_test(
         Here,
-        settings=settings(max_examples=size(20, 250), stateful_step_count=50),
+        settings=settings(
+            max_examples=size({"sqlite": 15, "postgres": 6}[stores.engine], 250), stateful_step_count=50
+        ),
     )

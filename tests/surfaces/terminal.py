@@ -12,7 +12,11 @@ from pathlib import Path
 _PATIENCE_SECONDS = 60
 _TAKES_THE_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
-    " os.execv(sys.executable, [sys.executable, '-m', 'm3_memory', *sys.argv[1:]])"
+    " os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
+_STRETCHES_LITTLE = (
+    "import sys; from m3_memory.domains.agents.service import operators;"
+    " operators.PARAMETERS = 'scrypt:16:8:1'; from m3_memory.__main__ import main; sys.exit(main())"
 )
 
 
@@ -33,9 +37,17 @@ class Person:
 
     def types(self, *command: str, answers: Sequence[str] = ()) -> Typed:
         """Runs a command; each question, a line that stands open, gets the next answer."""
+        return self._talks(["-m", "m3_memory", *command], answers)
+
+    def becomes_operator(self, passphrase: str) -> None:
+        """Sets the passphrase, whose proof then costs a test no third of a second each time."""
+        done = self._talks(["-c", _STRETCHES_LITTLE, "operator", "init"], [passphrase, passphrase])
+        assert done.code == 0, done.shown
+
+    def _talks(self, arguments: list[str], answers: Sequence[str]) -> Typed:
         ours, theirs = os.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-c", _TAKES_THE_TERMINAL, *command],
+            [sys.executable, "-c", _TAKES_THE_TERMINAL, *arguments],
             cwd=self.folder,
             env=self.environment,
             stdin=theirs,

@@ -49,7 +49,7 @@ def test_the_exit_code_tells_whether_history_and_memories_are_whole(
 def test_an_exported_history_is_checked_without_this_program(programs: CommandLine) -> None:
     """By what docs/audit.md says of it, and no more."""
     person = Person(programs.folder, programs.environment)
-    assert person.types("operator", "init", answers=[PASSPHRASE, PASSPHRASE]).code == 0
+    person.becomes_operator(PASSPHRASE)
     assert person.types("audit", "export", "history.jsonl", answers=[PASSPHRASE]).code == 0
     text = (programs.folder / "history.jsonl").read_text()
     heading, *events = map(json.loads, text.splitlines())

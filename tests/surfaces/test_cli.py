@@ -172,6 +172,8 @@ def test_what_goes_wrong_has_a_code_a_hint_and_an_exit_code(
         (["docter"], "m3 doctor"),
         (["memory", "write", "x", "--tpye", "note"], "--type"),
         (["memory", "search", "x", "--limit", "3"], "--k"),
+        (["memory", "supersede", "--id", "x", "y"], "--old-id"),
+        (["gdpr", "forgt"], "did you mean forget?"),
         (["memory", "search", "ledger", "port"], "in quotes: 'ledger port'"),
         (["memory", "supersede", "ID", "the", "new", "text"], "in quotes: 'the new text'"),
         (["memory", "search", "x", "--query", "y"], "by name already: query"),

@@ -31,7 +31,7 @@ def m3(tmp_path: Path) -> CommandLine:
 def person(m3: CommandLine) -> Person:
     """A person at a terminal, who set the passphrase."""
     found = Person(m3.folder, m3.environment)
-    assert found.types("operator", "init", answers=[PASSPHRASE, PASSPHRASE]).code == 0
+    found.becomes_operator(PASSPHRASE)
     return found
 
 
@@ -73,6 +73,20 @@ def test_what_a_person_erases_is_in_no_file_of_ours_and_comes_back_from_no_backu
     assert m3.run("memory", "get", other).answer["status"] == "current"
     assert m3.run("memory", "write", SECRET).code == 3
     assert probed(person, SECRET, "zqmarigold") == 0
+
+
+def test_the_probe_names_the_memory_and_files_that_it_could_not_read(m3: CommandLine, person: Person) -> None:
+    id_ = str(m3.run("memory", "write", SECRET).answer["id"])
+    lost = Path(m3.environment["M3_HOME"]) / "lost.gz"
+    lost.write_bytes(b"no such thing")
+    found = person.types("privacy", "probe", SECRET, "--json", answers=[PASSPHRASE])
+    told = json.loads(found.shown[found.shown.index("{") :])
+    rows = [place for place in told["places"] if place["form"] == "row"]
+    assert {place.get("memory_id") for place in rows} >= {id_}
+    assert [place["form"] for place in told["places"] if place["place"] == str(lost)] == ["unreadable"]
+    assert probed(person, "zqnowhere") == FOUND
+    lost.unlink()
+    assert probed(person, "zqnowhere") == 0
 
 
 def test_a_program_neither_erases_nor_probes(m3: CommandLine, person: Person) -> None:

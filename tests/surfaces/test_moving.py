@@ -154,13 +154,13 @@ def test_a_restore_wants_the_passphrase_a_whole_file_and_an_empty_store(
     person = Person(new.folder, new.environment)
     damaged = person.types("restore", str(cut), answers=[PASSPHRASE])
     assert (damaged.code, "damaged_export" in damaged.shown) == (2, True), damaged.shown
-    assert new.run("restore", str(tmp_path / "nowhere")).error["code"] == "store_unreachable"
+    assert new.run("restore", str(tmp_path / "nowhere")).error["code"] == "file_unavailable"
     assert new.run("restore", str(file)).error["code"] == "needs_operator"
     wrong = person.types("restore", str(file), answers=["a wrong passphrase"])
     assert (wrong.code, "not the passphrase" in wrong.shown) == (3, True)
     assert contents(new) == []
-    full = operator.types("restore", str(file), answers=[PASSPHRASE] * 2)
-    assert (full.code, "4 memories" in full.shown) == (3, True)
+    full = operator.types("restore", str(file), answers=[PASSPHRASE])
+    assert (full.code, "4 memories" in full.shown, "of the export" in full.shown) == (3, True, False)
     assert person.types("operator", "init", answers=["what the new machine says"] * 2).code == 0
     assert person.types("restore", str(file), answers=["what the new machine says", PASSPHRASE]).code == 0
     assert contents(new) == contents(programs)
@@ -230,13 +230,35 @@ def test_no_export_takes_the_place_of_a_store_or_a_backup(programs: CommandLine,
     assert len(contents(programs)) == len(FACTS)
 
 
+def test_an_import_that_could_not_read_all_of_a_file_does_not_succeed(
+    programs: CommandLine, tmp_path: Path
+) -> None:
+    prose, mixed, line = (
+        tmp_path / "README.md",
+        tmp_path / "mixed.jsonl",
+        '{"content": "one", "type": "fact"}\n',
+    )
+    prose.write_text("# A project\n\nIt does things.\n")
+    mixed.write_text(f"{line}cut o")
+    for more in ([], ["--dry-run"]):
+        refused = programs.run("import", str(prose), *more)
+        assert (refused.code, refused.error["code"]) == (2, "damaged_export")
+    some = programs.run("import", str(mixed))
+    told = json.loads(some.out)
+    assert (some.code, told["imported"], told["malformed"]) == (2, 1, 1)
+    mixed.write_text(line)
+    assert programs.run("import", str(mixed)).answer["unchanged"] == 1
+    missing = programs.run("import", str(tmp_path / "nosuch"))
+    assert (missing.code, missing.error["code"]) == (5, "file_unavailable")
+
+
 def test_what_one_may_see_leaves_in_a_file_and_comes_in_from_it(
     operator: Person, programs: CommandLine, elsewhere: dict[str, dict[str, str]], tmp_path: Path
 ) -> None:
     file = str(tmp_path / "mine.jsonl")
     code, shown = programs.on_terminal("export", "-")
     assert (code, "\u2028" in shown, "\\u2028" in shown) == (0, False, True)
-    assert programs.run("export", str(tmp_path / "nowhere" / "x")).error["code"] == "store_unreachable"
+    assert programs.run("export", str(tmp_path / "nowhere" / "x")).error["code"] == "file_unavailable"
     made = programs.run("export", file).answer
     assert (made["memories"], made["edges"]) == (len(FACTS), 0)
     new = there(programs, elsewhere["sqlite"])
@@ -251,7 +273,7 @@ def test_what_one_may_see_leaves_in_a_file_and_comes_in_from_it(
     assert programs.run("export", "--since", "then", "-").error["code"] == "invalid_time"
     third = there(programs, {"M3_HOME": str(tmp_path / "fourth home")})
     person = Person(third.folder, third.environment)
-    assert person.types("operator", "init", answers=[PASSPHRASE] * 2).code == 0
+    person.becomes_operator(PASSPHRASE)
     done = person.types("import", "--operator", file, answers=[PASSPHRASE])
     assert done.code == 0, done.shown
     assert contents(third) == contents(programs)

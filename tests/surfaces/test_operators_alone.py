@@ -53,7 +53,7 @@ def programs(tmp_path: Path) -> CommandLine:
     made = command_line(repository(tmp_path / "atlas"))
     (made.folder / "lines.jsonl").write_text(json.dumps({"content": "said in a file", "type": "fact"}))
     person = Person(made.folder, made.environment)
-    assert person.types("operator", "init", answers=[RIGHT, RIGHT]).code == 0
+    person.becomes_operator(RIGHT)
     made.run("memory", "write", "The release train leaves on Fridays", "--type", "fact")
     return made
 
@@ -72,6 +72,7 @@ def unchanged(programs: CommandLine, home: Path) -> Generator[None]:
     assert held() == before
 
 
+@pytest.mark.case("B61")
 @pytest.mark.parametrize("answers", [(), (WRONG,)])
 @pytest.mark.usefixtures("unchanged")
 def test_at_a_pseudo_terminal_no_command_is_done_without_the_passphrase(
@@ -105,6 +106,7 @@ def test_without_a_terminal_no_command_is_done(programs: CommandLine) -> None:
         assert (done.code, json.loads(done.err)["code"]) == (3, "needs_operator"), command
 
 
+@pytest.mark.case("B61")
 @pytest.mark.parametrize("door", ["mcp", "mcp-modern", "m3_call", "m3 call", "m3 verb"])
 @pytest.mark.usefixtures("unchanged")
 def test_no_door_runs_what_is_the_operators(programs: CommandLine, door: str) -> None:

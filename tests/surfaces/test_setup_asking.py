@@ -52,7 +52,7 @@ def test_a_host_of_which_only_a_folder_is_found_is_wired_on_a_yes_alone(home: Ho
     assert "[y/N]" in person.types("setup", "--agents", "claude-code,cursor", answers=["", "", "n"]).shown
     assert home.cursor_file.read_text() == CURSOR
     assert person.types("setup", answers=["yes"]).code == 0
-    assert statuses(home.setup("--dry-run")) == {"claude-code": "unchanged", "cursor": "skipped"}
+    assert statuses(home.setup("--dry-run")) == {"claude-code": "unchanged", "cursor": "unchanged"}
     assert '"m3": {' in home.cursor_file.read_text()
 
 
@@ -78,6 +78,7 @@ def test_a_dry_run_asks_nothing_and_says_that_nothing_was_changed(home: Home, pe
     before = home.contents()
     done = person.types("setup", "--dry-run")
     assert (done.code, "nothing was changed" in done.shown, "?" in done.shown) == (0, True, False)
+    assert "would be wired" in done.shown
     assert home.contents() == before
 
 

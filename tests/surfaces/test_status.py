@@ -73,7 +73,7 @@ def test_a_store_in_use_is_told_with_its_counts(app: App, settings: Settings, as
     assert told["operator"]["is_set"] is False
     assert told["store"] in (str(settings.home / "m3.db"), settings.database_url)
     assert told["backup"]["last"] == "never"
-    assert "1 memories and 1 past" in line(found)
+    assert "1 memory and 1 past" in line(found)
     assert "\n" not in line(found)
 
 
@@ -182,7 +182,7 @@ def test_jobs_that_failed_too_often_want_attention(app: App, settings: Settings,
         writer.execute(sql("UPDATE jobs SET state = 'dead'"))
     found = ask(settings)
     assert (found.told()["state"], EXIT_CODES[found.state]) == ("degraded", 1)
-    assert "1 jobs failed" in line(found)
+    assert "1 job failed" in line(found)
 
 
 def test_backups_are_told_and_missed_ones_want_attention(home: Path, clock: ManualClock, ask: Ask) -> None:
@@ -211,6 +211,6 @@ def test_the_command_prints_one_line_on_a_terminal_and_exits_by_the_state(home: 
     code, shown = terminal.on_terminal("status")
     assert (code, shown.count("\n")) == (0, 1)
     assert shown.startswith(f"healthy · {home / 'm3.db'} · SQLite")
-    assert "1 memories" in shown
+    assert "1 memory" in shown
     done = terminal.run("status")
     assert (done.code, json.loads(done.out)["state"]) == (0, "healthy")

@@ -13,6 +13,7 @@ from m3_memory.catalog.schema import shape_of
 from m3_memory.catalog.tool import Parameter
 from m3_memory.errors import InvalidInput
 from m3_memory.kernel.caller import Scope
+from m3_memory.toolbox import CATALOG
 from tests.unit.catalog_tools import note_read
 
 HINTS = {
@@ -225,6 +226,28 @@ def test_an_unknown_argument_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InvalidInput, match='note_read takes no argument "sise"') as refused:
         convert_arguments(note_read.name, note_read.parameters, {"text": "a", "sise": 3})
     assert refused.value.hint == "did you mean size?"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "meant"),
+    [
+        ("memory_supersede", "id", "old_id"),
+        ("memory_supersede", "memory_id", "old_id"),
+        ("memory_get", "memory_id", "id"),
+        ("memory_history", "id", "memory_id"),
+        ("memory_write", "text", "content"),
+        ("memory_search", "limit", "k"),
+        ("memory_history", "k", "limit"),
+        ("memory_search", "types", "type_filter"),
+    ],
+)
+def test_an_argument_by_the_name_that_another_tool_gives_it_is_told_its_own(
+    tool: str, given: str, meant: str
+) -> None:
+    taker = CATALOG.find(tool)
+    with pytest.raises(InvalidInput, match=f'{tool} takes no argument "{given}"') as refused:
+        convert_arguments(tool, taker.parameters, {given: "x"})
+    assert refused.value.hint == f"did you mean {meant}?"
 
 
 def test_an_unknown_argument_like_no_other_is_told_all_names() -> None:

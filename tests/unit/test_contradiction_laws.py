@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import permutations, product
+from string import ascii_lowercase
 from typing import NamedTuple
 
 import pytest
 
-from m3_memory.kernel.contradiction import Verdict, compare
+from m3_memory.kernel.contradiction import Verdict, compare, words
+from m3_memory.kernel.stemmer import stem
 
 
 class Text(NamedTuple):
@@ -207,3 +209,66 @@ def test_single_letters_name_one_of_several(shape: str, letters: str) -> None:
     said = [shape.format(letter, 8001 + place) for place, letter in enumerate(letters)]
     assert {verdict(one, other) for one in said for other in said if one != other} == {Verdict.DISTINCT}
     assert verdict(said[3], shape.format(letters[3], 9999)) is Verdict.UPDATE
+
+
+VOCABULARIES = (
+    *(words.FUNCTION, words.LIGHT, words.VERBS, words.NEGATIONS, words.ENDINGS, words.LEAVING, words.PAST),
+    *(words.SYNONYMS, words.QUALIFIERS, words.STATES, words.NUMBERS, words.MULTIPLIERS, words.UNITS),
+    *(words.MONTHS, words.WEEKDAYS, words.NUMBERED, words.MANY_VALUED, words.OPPOSED),
+)
+PARTS = {
+    "two letters": ["".join(pair) for pair in product(ascii_lowercase, repeat=2)],
+    "vocabularies": sorted({word for each in VOCABULARIES for word in each if word.isalpha()}),
+}
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("name", ["{}-api", "api-{}", "eu-{}-api"])
+def test_every_part_of_a_compound_is_a_part_of_the_name(name: str, parts: list[str]) -> None:
+    """Also those that are small words, verbs, negations, numbers or synonyms elsewhere."""
+    shape = "service {} listens on port {}"
+    for place, part in enumerate(parts):
+        for other in {parts[place - 1], "invoice"}:
+            one, two = (shape.format(name.format(word), len(word + part)) for word in (part, other))
+            is_distinct = verdict(one, two) is verdict(two, one) is Verdict.DISTINCT
+            assert is_distinct or stem(part) == stem(other), (one, two)
+        said, changed = (shape.format(name.format(part), port) for port in (8001, 9001))
+        assert verdict(said, changed) is Verdict.UPDATE, said
+
+
+@pytest.mark.parametrize("shape", ["The quota of team {} is {}", "The {} worker retries {} times"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("de-api", "it-api"),
+        ("de_api", "it_api"),
+        ("api.no.io", "api.not.io"),
+        ("billing-api", "invoice-api"),
+        ("api-no", "api-not"),
+        ("x", "x-no"),
+    ],
+)
+def test_names_that_differ_in_a_small_part_are_two(shape: str, one: str, other: str) -> None:
+    for old, new in permutations((one, other)):
+        assert verdict(shape.format(old, 3), shape.format(new, 5)) is Verdict.DISTINCT
+    assert verdict(shape.format(one, 3), shape.format(one, 5)) is Verdict.UPDATE
+
+
+def test_a_compound_s_genitive_is_the_same_name() -> None:
+    assert verdict("The de-api's quota is 3.", "The de-api's quota is 5.") is Verdict.UPDATE
+    assert verdict("The de-api's quota is 3.", "The quota of the de-api is 5.") is not Verdict.DISTINCT
+    assert verdict("The de-api's quota is 3.", "The it-api's quota is 5.") is Verdict.DISTINCT
+
+
+def test_letters_of_another_script_in_a_latin_word_are_the_latin_ones() -> None:
+    plain = "The limit of the billing queue is active"
+    for disguised in ("limїt", "billiпg", "billiոg", "օf", "qսeսe", "άctive", "billiηg", "qұeұe"):
+        word = {"l": "limit", "b": "billing", "օ": "of", "q": "queue", "ά": "active"}[disguised[0]]
+        assert verdict(plain, plain.replace(word, disguised)) is Verdict.DUPLICATE, disguised
+    assert verdict("The beam is 5 μm wide.", "The beam is 5 mm wide.") is not Verdict.DUPLICATE
+    assert verdict("Сервер пишет логи.", "Сервер читает логи.") is not Verdict.DUPLICATE
+
+
+def test_numbers_and_units_in_compounds_stay_quantities() -> None:
+    assert verdict("A timeout of twenty-five seconds.", "A timeout of 25 seconds.") is Verdict.DUPLICATE
+    assert verdict("The cache has a five-minute TTL.", "The cache has a ten-minute TTL.") is Verdict.UPDATE

@@ -1,4 +1,6 @@
-"""A hundred pairs written by two readers, one after the other: what may never be ended, and what is found."""
+"""Pairs of three readers, the third's never tuned on, and of statements both true though one tells of a
+change: what may never be ended, and what is found.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,10 @@ def test_no_update_and_no_other_statement_is_taken_for_a_repetition() -> None:
 
 
 def test_few_of_the_others_are_put_before_a_person() -> None:
-    assert verdicts()["distinct", Verdict.UNSURE] + verdicts()["duplicate", Verdict.UNSURE] <= 5
+    assert verdicts()["distinct", Verdict.UNSURE] + verdicts()["duplicate", Verdict.UNSURE] <= 8
 
 
 def test_updates_are_found() -> None:
     closed = verdicts()["update", Verdict.UPDATE]
-    assert closed >= 15
-    assert closed + verdicts()["update", Verdict.UNSURE] >= 27
+    assert closed >= 24
+    assert closed + verdicts()["update", Verdict.UNSURE] >= 52

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from m3_memory.kernel.normal import content_hash, normal_form, normal_hash
+from m3_memory.kernel.normal import content_hash, is_normal_hash, normal_form, normal_hash
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,12 @@ from m3_memory.kernel.normal import content_hash, normal_form, normal_hash
         ("kappa ATHOX", "κappa ΑΤΗΟΧ"),
         ("Straße", "STRASSE"),
         ("👩‍👧", "👩👧"),
+        *[
+            ("password", f"pass{mark}word")
+            for mark in "\x00\x01\x1b\x7f\x9fㅤᅟᅠﾠ\u180b\u180f឴⠀\ufff9\U0001d173\U0001bca0\U000e0fff"
+        ],
+        ("cj gab", "ϲϳ ԍɑʙ"),
+        ("git", "ɡit"),
     ],
 )
 def test_what_looks_the_same_has_one_normal_form(one: str, other: str) -> None:
@@ -53,6 +59,9 @@ def test_what_looks_the_same_has_one_normal_form(one: str, other: str) -> None:
         ("a-b", "a b"),
         ("ready?", "ready"),
         ("Вот", "Вон"),
+        ("ılık", "ilik"),
+        ("a\x85b", "ab"),
+        ("a\x1fb", "ab"),
     ],
 )
 def test_what_means_something_else_keeps_its_own(one: str, other: str) -> None:
@@ -79,3 +88,13 @@ def test_folding_look_alikes_merges_no_two_russian_texts(one: str, other: str) -
 def test_a_content_hash_is_of_the_exact_bytes() -> None:
     assert content_hash(" Text.\n") == hashlib.sha256(b" Text.\n").hexdigest()
     assert content_hash("é") == hashlib.sha256(b"\xc3\xa9").hexdigest()
+
+
+def test_the_hashes_of_older_stores_are_still_their_texts() -> None:
+    """Of texts without the characters that are folded since, the hash is what it was."""
+    was = content_hash("pass\x01word ϲ")
+    assert is_normal_hash(was, "Pass\x01word ϲ.")
+    assert was != normal_hash("Pass\x01word ϲ.")
+    assert is_normal_hash(normal_hash("Pass\x01word ϲ."), "Pass\x01word ϲ.")
+    assert not is_normal_hash(content_hash("password d"), "Pass\x01word ϲ.")
+    assert normal_hash("Прибор Café №5.") == content_hash("пpибop café №5")

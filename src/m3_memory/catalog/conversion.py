@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping, Sequence
 from typing import Never, cast
 
 from m3_memory.catalog.schema import Kind, Param, Shape
 from m3_memory.catalog.tool import Parameter
 from m3_memory.errors import InvalidArgument, InvalidInput
 from m3_memory.kernel.limits import UNSTORABLE
+from m3_memory.kernel.suggestion import did_you_mean, likely
 
 _INTEGER = re.compile(r"[+-]?\d{1,30}(?:\.0{1,30})?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -37,7 +37,7 @@ def convert_arguments(
         if name not in legal:
             raise InvalidArgument(
                 f"{taker} takes no argument {shown(name)}",
-                suggestion(name, legal)
+                did_you_mean(likely(name, legal))
                 or (f"it takes {', '.join(legal)}" if legal else "it takes no arguments"),
             )
     return {
@@ -73,12 +73,6 @@ def expected(shape: Shape) -> str:
         Kind.OBJECT: "a JSON object",
         Kind.LIST: f"a list of {most}items",
     }[shape.kind]
-
-
-def suggestion(name: str, legal: Iterable[str]) -> str:
-    """A hint with the nearest legal names; empty if none is near."""
-    near = get_close_matches(name[:_MAX_SHOWN_CHARACTERS], list(legal), n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def shown(value: object) -> str:
@@ -119,7 +113,7 @@ def _converted(name: str, shape: Shape, value: object) -> object:
         return _KINDS[shape.kind](name, shape, value)
     except _UnfitError as unfit:
         came = str(unfit) or f"got {shown(value)}"
-        near = suggestion(value, rules.choices) if rules.choices and isinstance(value, str) else ""
+        near = did_you_mean(likely(value, rules.choices)) if rules.choices and isinstance(value, str) else ""
         raise error(
             f"{name} must be {expected(shape)}; {came}", near or "nothing was done; correct it and call again"
         ) from None

@@ -57,7 +57,7 @@ MemoryId = Annotated[str, Param("full id", error=InvalidId, expected="a full id,
 MemoryIdOrPrefix = Annotated[
     str,
     Param(
-        "id, or its first 8 characters or more",
+        "id, or enough of its beginning",
         error=InvalidId,
         expected="an id or its start, as text",
         parse=parse_prefix,

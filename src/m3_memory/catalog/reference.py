@@ -16,7 +16,7 @@ from m3_memory.kernel.limits import JsonValue
 _EFFECTS = {
     Effect.READ: "reads",
     Effect.WRITE: "writes",
-    Effect.DESTROY: "may end or remove what is stored",
+    Effect.DESTROY: "ends or removes what its caller names",
     Effect.OPERATE: "operators only",
 }
 
@@ -32,6 +32,9 @@ Null stands for an argument left out. Numbers, booleans, objects and lists may c
 (`"8"`, `8.0`, `"true"`, `"[1, 2]"`). An unknown argument, a missing one, or one of another type is refused by
 name, and nothing is done. A failed call answers `{code, message, hint}`. The first answer of a process may
 hold `notices` too: how the caller was found, what is new about its place or about the operator's passphrase.
+
+Over MCP the text of an answer ends in one line of JSON, which says all there is; some tools put a headline
+above it. From revision 2025-06-18 on the same JSON comes as `structuredContent`.
 
 Every tool also accepts:
 """

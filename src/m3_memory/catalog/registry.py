@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from m3_memory.catalog.conversion import shown, suggestion
+from m3_memory.catalog.conversion import shown
 from m3_memory.catalog.schema import Schema
 from m3_memory.catalog.tool import Tool, list_entry
 from m3_memory.errors import InvalidArgument, UnknownTool
+from m3_memory.kernel.suggestion import did_you_mean, likely
 
 DOMAINS: Mapping[str, str] = {
     "memory": "write, find, correct and trace memories",
@@ -55,7 +56,7 @@ class Catalog:
         for tool in self.tools:
             if tool.name == wanted:
                 return tool
-        near = suggestion(name, (tool.name for tool in self.tools))
+        near = did_you_mean(likely(name, (tool.name for tool in self.tools)))
         raise UnknownTool(f"there is no tool {shown(name)}", near or "tools_list_domains says what there is")
 
     def domains(self) -> list[tuple[str, str, int]]:
@@ -71,7 +72,7 @@ class Catalog:
         legal = [name for name, _, _ in self.domains()]
         raise InvalidArgument(
             f"there is no domain {shown(domain)}; the domains are {', '.join(legal)}",
-            suggestion(domain, legal) or "tools_list_domains says what is in each",
+            did_you_mean(likely(domain, legal)) or "tools_list_domains says what is in each",
         )
 
     def in_domain(self, domain: str) -> tuple[Tool, ...]:

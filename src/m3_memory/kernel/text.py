@@ -13,4 +13,15 @@ _INVISIBLE = (
 )
 
 WITHOUT_INVISIBLE: dict[int, None] = dict.fromkeys(_INVISIBLE)
-"""For str.translate: drops zero-width characters, bidi marks and variation selectors."""
+"""For str.translate: drops zero-width characters, bidi marks and variation selectors. Stored search tokens
+rest on this table, so it stays as it is."""
+
+_UNSEEN = (
+    *(*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0)),  # controls, no white space
+    *(0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),  # fillers and blanks that count as letters
+    *(*range(0x180B, 0x1810), *range(0x206A, 0x2070), *range(0xFFF0, 0xFFFC)),  # selectors, annotations
+    *(*range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0080, 0xE1000)),  # formats, unassigned
+)
+
+WITHOUT_UNSEEN = WITHOUT_INVISIBLE | dict.fromkeys(_UNSEEN)
+"""The same, and control characters, fillers and all else that shows nothing: for comparing texts."""

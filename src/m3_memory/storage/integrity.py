@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, LiteralString
 from m3_memory.kernel.clock import FOREVER, seconds_between
 from m3_memory.storage import audit, queue, stored_texts
 from m3_memory.storage.heads import HOW_TO_ACCEPT, lost_head
+from m3_memory.storage.predicates import of_user
 from m3_memory.storage.schema_objects import TABLE_MISSING
 from m3_memory.storage.sql import Sql, sql
 from m3_memory.storage.transaction import number, text
@@ -125,7 +126,7 @@ def faults(reader: Reader, heads: Mapping[str, tuple[int, str]], clock_now: str)
 
 def counts(reader: Reader) -> dict[str, int]:
     """How much the reader's user has: memories, versions, open beliefs, vectors, events, jobs by state."""
-    theirs = sql("owner = (SELECT o.owner FROM owners AS o WHERE o.user_id = ?)", reader.user_id)
+    theirs = of_user(reader)
     found = {
         name: number(reader.rows(sql("SELECT") + sql(counted) + theirs)[0][0])
         for name, counted in _HELD.items()

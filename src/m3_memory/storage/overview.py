@@ -9,7 +9,7 @@ from m3_memory.kernel.caller import Caller
 from m3_memory.storage import queue
 from m3_memory.storage.heads import HOW_TO_ACCEPT, lost_head
 from m3_memory.storage.integrity import Fault, early_store_time
-from m3_memory.storage.predicates import Filter, View, clauses, is_open, relation
+from m3_memory.storage.predicates import Filter, View, clauses, is_open, of_user, relation
 from m3_memory.storage.sql import Sql, sql
 from m3_memory.storage.transaction import number
 
@@ -47,7 +47,7 @@ def overview(reader: Reader, heads: Mapping[str, Head], clock_now: str) -> Overv
         schema_version=_counted(reader, sql("SELECT schema_version FROM stores")),
         current=_counted(reader, sql("SELECT count(DISTINCT visible.memory_id) FROM") + _current(reader)),
         memories=_counted(
-            reader, sql("SELECT count(DISTINCT i.memory_id) FROM memory_items AS i WHERE") + _owned(reader)
+            reader, sql("SELECT count(DISTINCT i.memory_id) FROM memory_items AS i WHERE") + of_user(reader)
         ),
         without_vectors=without_vectors(reader),
         jobs_waiting=jobs["waiting"] + jobs["running"],
@@ -59,7 +59,7 @@ def overview(reader: Reader, heads: Mapping[str, Head], clock_now: str) -> Overv
 def _current(reader: Reader) -> Sql:
     """The beliefs that default reads of this user return, in whatever audience and variant."""
     everywhere = sql("belief.audience IN (SELECT a.audience FROM audiences AS a WHERE")
-    theirs = everywhere + _owned(reader) + sql(")")
+    theirs = everywhere + of_user(reader) + sql(")")
     conditions = clauses(View(Caller(reader.user_id, "", ""), Filter(), reader.now))
     return relation([theirs, *(conditions[name] for name in ("belief", "expiry", "trust"))])
 
@@ -73,14 +73,10 @@ def without_vectors(reader: Reader, space: int | None = None) -> int:
         sql("SELECT count(*) FROM memory_items AS i JOIN memory_validity AS v ON v.item = i.item AND")
         + is_open("v")
         + sql("WHERE i.embed = 1 AND")
-        + _owned(reader)
+        + of_user(reader)
         + sql("AND")
         + missing,
     )
-
-
-def _owned(reader: Reader) -> Sql:
-    return sql("owner = (SELECT o.owner FROM owners AS o WHERE o.user_id = ?)", reader.user_id)
 
 
 def _counted(reader: Reader, question: Sql) -> int:

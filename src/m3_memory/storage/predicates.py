@@ -105,8 +105,7 @@ def circle_audiences(reader: Reader, caller: Caller) -> list[str]:
 
 def mains_of_aliases(reader: Reader) -> dict[str, str]:
     """The main name of every alias of the reader's user."""
-    of_user = sql("owner IN (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
-    found = reader.rows(sql("SELECT name, main_name FROM projects WHERE") + of_user)
+    found = reader.rows(sql("SELECT name, main_name FROM projects WHERE") + of_user(reader))
     return {text(row[0]): text(row[1]) for row in found}
 
 
@@ -154,6 +153,11 @@ def reasons(reader: Reader, view: View, memory_id: str) -> tuple[str, ...]:
 def audience_numbers(reader: Reader, view: View) -> list[int]:
     """The numbers of the audiences the view reads, in no promised order; those never written to have none."""
     return [number(row[0]) for row in reader.rows(_numbered(view.audiences))]
+
+
+def of_user(reader: Reader, owner: LiteralString = "owner") -> Sql:
+    """That a row is of the reader's user, by its column of that name."""
+    return Sql(owner) + sql("= (SELECT o.owner FROM owners AS o WHERE o.user_id = ?)", reader.user_id)
 
 
 def is_open(row: LiteralString) -> Sql:

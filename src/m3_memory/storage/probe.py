@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -17,14 +18,19 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Reader
 
 _CHUNK_BYTES = 4 * 2**20
+UNREAD = "unreadable"
 
 
 class Trace(NamedTuple):
-    """Where a text was found: a file and the byte it begins at, or a table's column; and in which form."""
+    """Where a text was found: a file and the byte it begins at, or a table's column; and in which form.
+
+    Of a row that is a memory's, also of which.
+    """
 
     place: str
     offset: int
     form: str
+    memory_id: str = ""
 
 
 def forms_of(text: str) -> dict[str, bytes]:
@@ -54,24 +60,34 @@ def our_files(home: Path) -> list[Path]:
 
 
 def probe_files(files: Iterable[Path], texts: Sequence[str]) -> Iterator[Trace]:
-    """The first place of each form of each text in each file; into `.gz` files too. Raises OSError."""
+    """The first place of each form of each text in each file; into `.gz` files too.
+
+    A file that can't be read to its end has one more trace, of the form UNREAD: nobody knows what it holds.
+    """
     wanted = [(name, written) for text in texts for name, written in forms_of(text).items()]
     for path in files:
-        for opened in (open, gzip.open) if path.suffix == ".gz" else (open,):
-            with opened(path, "rb") as file:
-                yield from _traces(str(path), file.read, wanted)
+        try:
+            for opened in (open, gzip.open) if path.suffix == ".gz" else (open,):
+                with opened(path, "rb") as file:
+                    yield from _traces(str(path), file.read, wanted)
+        except FileNotFoundError:
+            pass  # it went meanwhile
+        except (OSError, EOFError, zlib.error):
+            yield Trace(str(path), 0, UNREAD)
 
 
 def probe_rows(reader: Reader, texts: Sequence[str]) -> Iterator[Trace]:
-    """The first row of each column of text in which one of the texts stands, whatever its case."""
+    """The first row of each memory, in each column of text, in which one of the texts stands in any case."""
     folded = [text.casefold() for text in texts]
     for table in TABLES:
+        names = {column.name for column in table.columns}
+        memory_id = "memory_id" if "memory_id" in names else "''"
         for column in table.columns:
             if column.kind == "text":
-                select = sql("SELECT DISTINCT") + Sql(f"{column.name} FROM {table.name}")
-                values = (str(row[0]).casefold() for row in reader.rows(select))
-                if any(text in value for value in values for text in folded):
-                    yield Trace(f"{table.name}.{column.name}", 0, "row")
+                select = sql("SELECT DISTINCT") + Sql(f"{memory_id}, {column.name} FROM {table.name}")
+                rows = ((str(id_ or ""), str(value).casefold()) for id_, value in reader.rows(select))
+                found = {id_: None for id_, value in rows if any(text in value for text in folded)}
+                yield from (Trace(f"{table.name}.{column.name}", 0, "row", id_) for id_ in found)
 
 
 def _traces(place: str, read: Callable[[int], bytes], wanted: Sequence[tuple[str, bytes]]) -> Iterator[Trace]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from m3_memory.errors import M3Error, StoreFull
+from m3_memory.errors import M3Error, Refused, StoreFull
 from m3_memory.kernel.clock import SystemClock, seconds_between
 from m3_memory.storage import open_database
 from m3_memory.storage.backup import SCHEDULED, Backup, back_up, backups_in
@@ -98,20 +98,22 @@ def back_up_when_due(database: Database, schedule: Schedule, pause_seconds: floa
         return made
 
 
-def renew_copies(database: Store, folder: Path) -> tuple[list[Path], list[Path]]:
-    """Replaces the copies of this store in the folder by one made now.
+def renew_copies(database: Store, folder: Path, since: str = "") -> tuple[list[Path], list[Path]]:
+    """Replaces the copies of this store in the folder, of those made since then, by one made now.
 
-    Returns those that went, and those of which it can't be told whose they are: they stay, as do those of
-    other stores. None goes where there is none to replace, or the new one can't be made.
+    Returns those that went, and those that stay because it can't be told whose they are, or because no new
+    one is made here: a store on PostgreSQL has tools of its own. Those of other stores stay. None goes where
+    there is none to replace. Raises what `back_up` raises, when none went, and OSError.
     """
     with database.exclusive(LOCK), database.read("") as reader:
-        found = {backup.path: _mark_of(backup.path) for backup in backups_in(folder)}
+        copies = (backup.path for backup in backups_in(folder) if backup.made_at >= since)
+        found = {path: _mark_of(path) for path in copies}
         ours = [path for path, mark in found.items() if mark and mark[0] == reader.origin]
         unknown = [path for path, mark in found.items() if mark is None]
         try:
             if ours:
                 back_up(database, folder)
-        except M3Error:
+        except Refused:
             return [], [*ours, *unknown]
         for path in ours:
             path.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import LiteralString, TypeAlias
+from typing import LiteralString, TypeAlias, TypeVar
 
 Value: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Value, ...]
@@ -39,6 +39,17 @@ def any_of(column: LiteralString, values: Sequence[Value]) -> Sql:
     if not values:
         return Sql("1 = 0")
     return Sql(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+_Named = TypeVar("_Named")
+
+NAMED_AT_ONCE = 500
+"""How many ids or numbers one statement names."""
+
+
+def in_parts(values: Sequence[_Named]) -> list[Sequence[_Named]]:
+    """The values in pieces that a statement can name."""
+    return [values[start : start + NAMED_AT_ONCE] for start in range(0, len(values), NAMED_AT_ONCE)]
 
 
 def values_of(rows: Sequence[Sequence[Value]]) -> Sql:

@@ -10,7 +10,7 @@ from m3_memory.catalog.answers import compact
 from m3_memory.catalog.dispatch import Outcome, dispatch
 from m3_memory.config import load_settings
 from m3_memory.domains.correction.model import Decision
-from m3_memory.domains.correction.service import elicited
+from m3_memory.domains.correction.service.reviews import elicited
 from m3_memory.errors import M3Error
 from m3_memory.toolbox import CATALOG
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from m3_memory.kernel.caller import SHARED_CIRCLE, names_of
 from m3_memory.kernel.clock import seconds_between
+from m3_memory.kernel.counting import counted
 from m3_memory.kernel.limits import JsonValue
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class AgentList:
     agents: list[AgentRecord]
 
     def headline(self) -> str:
-        return f"{len(self.agents)} agents:"
+        return f"{counted(len(self.agents), 'agent')}:"
 
 
 def state_at(now: str, seen: str, said: str) -> str:

@@ -14,7 +14,7 @@ from m3_memory.domains.agents.model import (
     Verifier,
     state_at,
 )
-from m3_memory.storage.predicates import visible
+from m3_memory.storage.predicates import of_user, visible
 from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, real, text
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def verifier_of(reader: Reader) -> Verifier | None:
     """What the user's operator is verified by."""
-    row = reader.row(sql("SELECT parameters, salt, verifier, set_at FROM operators WHERE") + _of_user(reader))
+    row = reader.row(sql("SELECT parameters, salt, verifier, set_at FROM operators WHERE") + of_user(reader))
     if row is None:
         return None
     parameters, salt, digest, set_at = row
@@ -39,7 +39,8 @@ def verifier_of(reader: Reader) -> Verifier | None:
 
 def has_another_operator(reader: Reader) -> bool:
     """Whether another user of this store has an operator."""
-    return bool(reader.rows(sql("SELECT 1 FROM operators WHERE NOT") + _of_user(reader) + sql("LIMIT 1")))
+    theirs = sql("owner NOT IN (SELECT o.owner FROM owners AS o WHERE o.user_id = ?)", reader.user_id)
+    return bool(reader.rows(sql("SELECT 1 FROM operators WHERE") + theirs + sql("LIMIT 1")))
 
 
 def put_verifier(writer: Writer, verifier: Verifier, event: int) -> None:
@@ -69,7 +70,7 @@ def _grants(reader: Reader, condition: Sql, limit: int) -> list[tuple[str, str]]
         sql("SELECT store_time, reason FROM memory_history WHERE memory_id = '' AND kind = 'grant' AND")
         + condition
         + sql("AND")
-        + _of_user(reader)
+        + of_user(reader)
         + sql("ORDER BY event DESC LIMIT ?", limit)
     )
     return [(text(row[0]), text(row[1])) for row in rows]
@@ -79,9 +80,9 @@ def standing_of(reader: Reader, agent_id: str) -> tuple[dict[str, str], Enrolmen
     """The main name of every alias of the user, and what is known of the agent: one statement."""
     found = reader.rows(
         sql("SELECT name, main_name, '', 0.0 FROM projects WHERE")
-        + _of_user(reader)
+        + of_user(reader)
         + sql("UNION ALL SELECT '', circle, grants, trust FROM agents WHERE agent_id = ? AND", agent_id)
-        + _of_user(reader)
+        + of_user(reader)
     )
     mains = {text(row[0]): text(row[1]) for row in found if row[0]}
     return mains, next((_enrolment(*row[1:]) for row in found if not row[0]), None)
@@ -100,7 +101,7 @@ _AGENT = sql(
 def agents(reader: Reader, agent_id: str = "") -> list[AgentRecord]:
     """The user's agents by name, or the one of this name."""
     named = sql("AND agent_id = ?", agent_id) if agent_id else sql("")
-    rows = reader.rows(_AGENT + _of_user(reader) + named + sql("ORDER BY agent_id"))
+    rows = reader.rows(_AGENT + of_user(reader) + named + sql("ORDER BY agent_id"))
     return [_agent(row, reader.now) for row in rows]
 
 
@@ -156,7 +157,7 @@ def folders(reader: Reader) -> list[Met]:
     """Every folder the user's projects were met in, in that order of time."""
     found = reader.rows(
         sql("SELECT folder, name, first_seen_at FROM project_folders WHERE")
-        + _of_user(reader)
+        + of_user(reader)
         + sql("ORDER BY first_seen_at, folder, name")
     )
     return [Met(text(row[0]), text(row[1]), text(row[2])) for row in found]
@@ -184,7 +185,3 @@ def shown(reader: Reader, view: View) -> tuple[int, str | None]:
     row = reader.row(sql("SELECT count(*), max(visible.recorded_from) FROM") + visible(view))
     assert row is not None
     return number(row[0]), text(row[1]) if row[1] is not None else None
-
-
-def _of_user(reader: Reader) -> Sql:
-    return sql("owner IN (SELECT o.owner FROM owners AS o WHERE o.user_id = ?)", reader.user_id)

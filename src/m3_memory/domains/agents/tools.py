@@ -90,4 +90,4 @@ def agent_set_trust(
     trust_score: Annotated[float, Param("0.5 to 1", minimum=LEAST_TRUST, maximum=1)],
 ) -> AgentRecord:
     """Set how much what an agent says weighs in confidence; the operator's. What it wrote stays as it is."""
-    return registry.set_trust(ctx, agent_id, trust_score)
+    return registry.enrol(ctx, "trust", agent_id, repr(trust_score))

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, plan_of, question_digest
-from m3_memory.errors import InvalidArgument
-from m3_memory.kernel.ids import parse_full
-from m3_memory.kernel.interval import parse_moment, parse_time
-from m3_memory.kernel.vocabulary import CLEAR
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from m3_memory.domains.memories.model.review import Plan, ReviewKind, plan_of, question_digest
+from m3_memory.kernel.counting import counted
 
 
 class Decision(StrEnum):
     """accept: the plan is carried out. reject: everything stays as it stands. withdraw: as reject, and the
     newcomer is deleted. bury: as reject, and the newcomer's value is rejected for good, with a tombstone.
+    The last two only where the question names a newcomer.
     """
 
     ACCEPT = "accept"
     REJECT = "reject"
     WITHDRAW = "withdraw"
     BURY = "bury"
-
-
-DECISIONS = tuple(decision.value for decision in Decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +38,18 @@ class ReviewItem:
     opened_at: str
     lapses_at: str
     asked_by: str
+    place: str
     memories: tuple[str, ...]
 
     @property
     def plan(self) -> Plan:
         return plan_of(self.plan_text)
+
+    @property
+    def newcomer(self) -> str:
+        """The memory because of which it was asked: the last of two that contradict each other, or ""."""
+        asks = self.kind in (ReviewKind.CONFLICT, ReviewKind.CANDIDATE)
+        return self.memories[-1] if asks and len(self.memories) == 2 else ""
 
     @property
     def digest(self) -> str:
@@ -74,7 +73,10 @@ class ReviewedMemory:
 
 @dataclass(frozen=True)
 class Review:
-    """One question for a person. `subject` is the memory it is about first, `plan` what accepting does."""
+    """One question for a person. `subject` is the memory it is about first, `plan` what accepting does.
+
+    `decisions` are those that may be made; `memories_left` did not fit into the answer.
+    """
 
     review_id: str
     subject: str
@@ -83,6 +85,7 @@ class Review:
     digest: str
     reason: str
     asked_by: str
+    audience: str
     opened_at: str
     lapses_at: str
     plan: list[str]
@@ -92,19 +95,24 @@ class Review:
     decided_by: str | None = None
     decided_at: str | None = None
     operation_id: str | None = None
+    memories_left: int | None = None
+    decisions: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True)
 class ReviewList:
-    """The answer to review_list, by subject; `total` counts all that wait."""
+    """The answer to review_list, by subject, as many as fit; `total` counts all that wait to be decided.
+
+    Those whose memories changed meanwhile are stale: shown, but not counted.
+    """
 
     reviews: list[Review]
     total: int
     when_lapsed: str
 
     def headline(self) -> str:
-        waiting = "question waits" if self.total == 1 else "questions wait"
-        return f"{self.total} {waiting} for a person; {len(self.reviews)} shown"
+        waiting = counted(self.total, "question waits", "questions wait")
+        return f"{waiting} for a person; {len(self.reviews)} shown"
 
 
 @dataclass(frozen=True)
@@ -130,35 +138,7 @@ class DecideResult:
     status: str
     operation_id: str
     changed: list[str]
-    warnings: list[str] = field(default_factory=list[str])
+    done: list[str]
 
     def headline(self) -> str:
-        return f"{self.status.capitalize()}: {self.review_id}"
-
-
-def steps_of(given: Sequence[Mapping[str, object]]) -> list[PlanStep]:
-    """The steps of a plan as they were sent. Raises InvalidArgument, InvalidId or InvalidTime, by number."""
-    return [_step(number, step) for number, step in enumerate(given, 1)]
-
-
-def _step(number: int, given: Mapping[str, object]) -> PlanStep:
-    texts = {name: given.get(name) or "" for name in ("act", "id", "other_id", "at")}
-    changes: object = given.get("changes") or {}
-    unknown = given.keys() - texts.keys() - {"changes"}
-    if unknown or not isinstance(changes, dict) or not all(isinstance(text, str) for text in texts.values()):
-        raise InvalidArgument(
-            f"step {number} is not {{act, id, other_id, at, changes}}", "texts, and an object"
-        )
-    act, memory_id, other_id, at = map(str, texts.values())
-    if act not in set(Act):
-        raise InvalidArgument(f"step {number}: there is no act {act!r:.40}", f"one of: {', '.join(Act)}")
-    named = cast("dict[str, Any]", changes)
-    if isinstance(until := named.get("valid_to"), str) and until not in ("", CLEAR):
-        named = named | {"valid_to": parse_time(until)}
-    return PlanStep(
-        Act(act),
-        parse_full(memory_id),
-        parse_full(other_id) if other_id else "",
-        parse_moment(at) if at else "",
-        named,
-    )
+        return "; ".join((f"{self.status.capitalize()}: {self.review_id}", *self.done))

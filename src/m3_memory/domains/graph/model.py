@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from m3_memory.kernel.counting import counted
+
 
 @dataclass(frozen=True)
 class GraphNode:
@@ -47,4 +49,5 @@ class GraphResult:
     def headline(self) -> str:
         if not self.nodes:
             return f"Memory {self.id}: {self.status}" + (f" ({self.state})" if self.state else "")
-        return f"{len(self.nodes) - 1} memories and {len(self.edges)} edges around {self.id}"
+        others = counted(len(self.nodes) - 1, "memory")
+        return f"{others} and {counted(len(self.edges), 'edge')} around {self.id}"

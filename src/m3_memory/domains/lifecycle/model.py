@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from m3_memory.kernel.contradiction import Comparison
+from m3_memory.kernel.counting import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class RefreshQueue:
     scope: list[str]
 
     def headline(self) -> str:
-        return f"{len(self.memories)} of {self.total} memories to look at again:"
+        return f"{len(self.memories)} of {counted(self.total, 'memory')} to look at again:"
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,6 @@ class CountedMemory:
     id: str
     count: int
     title: str | None = None
-
-
-@dataclass(frozen=True)
-class Corroboration:
-    corroborated: int
-    contradicted: int
 
 
 @dataclass(frozen=True)
@@ -129,49 +123,15 @@ class LifecycleSummary:
 
     def headline(self) -> str:
         told = ", ".join(f"{count} {kind}" for kind, count in self.events.items())
-        return f"In {self.window_days} days: {told or 'nothing'}"
+        return f"In {counted(self.window_days, 'day')}: {told or 'nothing'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
-    """A current memory as deduplication sees it."""
+class Scanned(NamedTuple):
+    """A current memory as deduplication sees it; only those of one place are ever duplicates."""
 
     item: int
     memory_id: str
-    version: int
-    audience: int
-    type: str
-    variant: str
-    title: str
-    content: str
-    trust_state: str
-    recorded_from: str
-    pinned: bool
-
-    @property
-    def place(self) -> tuple[int, str, str]:
-        """Only memories of one place are ever one another's duplicates."""
-        return self.audience, self.type, self.variant
-
-    @property
-    def is_protected(self) -> bool:
-        """A pinned or verified memory is never ended by a machine."""
-        return self.pinned or self.trust_state == "verified"
-
-    @property
-    def rank(self) -> tuple[bool, bool, int, str, str]:
-        """Which of two duplicates stays: the first in this order; of equals the richer, then the older."""
-        verified = self.trust_state == "verified"
-        return not verified, not self.pinned, -len(self.content), self.recorded_from, self.memory_id
-
-
-class Pair(NamedTuple):
-    """Two near memories, the one to keep first, and what tells them apart, if anything."""
-
-    kept: Scanned
-    other: Scanned
-    score: float
-    found: Comparison
+    place: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -204,7 +164,7 @@ class DedupResult:
 
     def headline(self) -> str:
         asked = f"; {self.applied} put to a person" if self.applied else ""
-        return f"{self.count} near pairs among {self.scanned} memories{asked}"
+        return f"{counted(self.count, 'near pair')} among {counted(self.scanned, 'memory')}{asked}"
 
 
 @dataclass(frozen=True)
@@ -214,15 +174,6 @@ class CurationError:
     id: str
     code: str
     message: str
-
-
-@dataclass(frozen=True)
-class CurationSummary:
-    deleted_soft: int
-    deleted_hard: int
-    linked: int
-    updated: int
-    proposed: int
 
 
 @dataclass(frozen=True)

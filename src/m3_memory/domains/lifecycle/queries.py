@@ -7,58 +7,140 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.lifecycle.model import CountedMemory, DueMemory, Policy, Scanned
 from m3_memory.kernel.clock import BEGINNING, plus
 from m3_memory.kernel.decay import DAY_SECONDS
-from m3_memory.storage.predicates import clauses, held, is_open, relation, visible
-from m3_memory.storage.sql import Sql, any_of, sql
+from m3_memory.storage.predicates import clauses, held, is_open, of_user, relation, visible
+from m3_memory.storage.sql import Sql, any_of, join, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.predicates import View
-    from m3_memory.storage.sql import Row
+    from m3_memory.storage.sql import Value
 
 KEPT_CHANGES = 50_000
 """So many of the last changes stay for derived indexes to replay; one further behind is built anew."""
 
-EVERY = 1_000_000_000
+_EVERY = 1_000_000_000
 
-_NOT_REJECTED = sql("belief.trust_state <> 'rejected'")
-_OWNER = sql("(SELECT owner FROM owners WHERE user_id = ?)")
-_ORPHANS = sql(
-    "FROM memory_embeddings AS e WHERE NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.item = e.item)"
-)
+DOUBTED = sql("memory_corroborations WHERE agrees = 0")
+REVISED = sql("memory_items WHERE version > 1")
+"""Rows about memories, by which `most` counts: doubts, and new versions but the first."""
+
+_HELD_STILL = join(" AND ", (is_open("belief"), sql("belief.trust_state <> 'rejected'")))
+_PROTECTED = sql("(coalesce(state.pinned, 0) = 1 OR visible.trust_state = 'verified')")
+_WITH_STATE = sql("LEFT JOIN memory_state AS state ON state.memory_id = visible.memory_id")
 
 
-def expired(reader: Reader, view: View, *, whole: bool, limit: int = EVERY) -> list[str]:
+# What is due: each a query for the keys of rows that maintenance may remove or close.
+
+
+def count(reader: Reader, due: Sql) -> int:
+    """How many rows are due."""
+    row = reader.row(sql("SELECT count(*) FROM (") + due + sql(") AS due"))
+    return number(row[0]) if row else 0
+
+
+def first(reader: Reader, due: Sql, limit: int) -> list[Value]:
+    """The keys of so many of the rows that are due, in their order."""
+    return [key for (key,) in reader.rows(due + sql("ORDER BY 1 LIMIT ?", limit))]
+
+
+def expired(reader: Reader, view: View, *, whole: bool) -> Sql:
     """Memories whose time is over and that the store believes still: in the view's audiences, or the user's.
 
     Without those that no machine ends, and the rejected: those keep what they say from coming back.
     """
-    where = [_of_user(view) if whole else clauses(view)["audience"], is_open("belief"), _NOT_REJECTED]
-    past = relation([*where, sql("belief.expires_at <= ?", view.now)])
-    found = reader.rows(_closable(past) + sql("ORDER BY visible.belief LIMIT ?", limit))
-    return [text(row[0]) for row in found]
+    where = _of_user(reader) if whole else clauses(view)["audience"]
+    past = relation([where, _HELD_STILL, sql("belief.expires_at <= ?", view.now)])
+    found = sql("SELECT visible.memory_id FROM") + past + _WITH_STATE
+    return found + sql("WHERE NOT") + _PROTECTED
 
 
-def closed_before(reader: Reader, moment: str) -> list[str]:
+def closed_before(reader: Reader, moment: str) -> Sql:
     """The user's memories of which no belief is open, and none was after that store time; none is pinned."""
-    found = reader.rows(
+    return (
         sql(
             "SELECT b.memory_id FROM memory_validity AS b JOIN memory_items AS i ON i.item = b.item"
-            " LEFT JOIN memory_state AS s ON s.memory_id = b.memory_id WHERE coalesce(s.pinned, 0) = 0"
-            " AND i.owner ="
+            " LEFT JOIN memory_state AS s ON s.memory_id = b.memory_id"
+            " WHERE coalesce(s.pinned, 0) = 0 AND"
         )
-        + Sql(_OWNER.text, (reader.user_id,))
-        + sql("GROUP BY b.memory_id HAVING max(b.recorded_to) <= ? ORDER BY b.memory_id", moment)
+        + of_user(reader, "i.owner")
+        + sql("GROUP BY b.memory_id HAVING max(b.recorded_to) <= ?", moment)
     )
-    return [text(row[0]) for row in found]
+
+
+def beyond(reader: Reader, policy: Policy) -> Sql:
+    """Memories of the user that an agent wrote and its policy no longer keeps.
+
+    Those older than it allows, and what is over its number: the least important go first, of equals the
+    least used, then the oldest. Pinned and verified ones count and stay.
+    """
+    current = sql("belief.expires_at > ? AND belief.agent_id = ?", reader.now, policy.agent_id)
+    since = plus(reader.now, -policy.ttl_days * DAY_SECONDS) if policy.ttl_days else BEGINNING
+    return (
+        sql(
+            "SELECT memory_id FROM (SELECT every.*, count(*) OVER () AS total, row_number() OVER"
+            " (ORDER BY stays, age, importance, uses, recorded_from, memory_id) AS place FROM"
+            " (SELECT visible.memory_id, visible.recorded_from, CASE WHEN visible.recorded_from < ? THEN 0"
+            " ELSE 1 END AS age, coalesce(state.importance, 0.5) AS importance, coalesce(used.use_count, 0)"
+            " AS uses, CASE WHEN",
+            since,
+        )
+        + _PROTECTED
+        + sql("THEN 1 ELSE 0 END AS stays FROM")
+        + relation([_of_user(reader), _HELD_STILL, current])
+        + _WITH_STATE
+        + sql(
+            "LEFT JOIN memory_access AS used ON used.memory_id = visible.memory_id) AS every) AS ranked"
+            " WHERE stays = 0 AND (age = 0 OR place <= total - ?)",
+            policy.max_memories or _EVERY,
+        )
+    )
+
+
+def beyond_policies(reader: Reader) -> Sql:
+    """What no policy of the user keeps."""
+    listed = [beyond(reader, policy) for policy in policies(reader)]
+    return join(" UNION ALL ", listed or [sql("SELECT '' AS memory_id WHERE 1 = 0")])
+
+
+def orphans(_: Reader) -> Sql:
+    """The items of versions of which nothing is left but vectors."""
+    return sql(
+        "SELECT DISTINCT e.item FROM memory_embeddings AS e"
+        " WHERE NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.item = e.item)"
+    )
+
+
+def remove_vectors(writer: Writer, items: Sequence[Value]) -> None:
+    """Removes the vectors of these items."""
+    writer.execute(sql("DELETE FROM memory_embeddings WHERE") + any_of("item", items))
+
+
+def old_changes(_: Reader) -> Sql:
+    """The sequences of changes that no derived index needs any more."""
+    return sql(
+        "SELECT sequence FROM search_changes"
+        " WHERE sequence <= (SELECT max(sequence) FROM search_changes) - ?",
+        KEPT_CHANGES,
+    )
+
+
+def remove_changes(writer: Writer, sequences: Sequence[Value]) -> None:
+    """Removes these changes."""
+    writer.execute(sql("DELETE FROM search_changes WHERE") + any_of("sequence", sequences))
+
+
+# Policies.
 
 
 def policies(reader: Reader) -> list[Policy]:
     """Every retention policy of the reader's user."""
-    where = sql("WHERE owner =") + _OWNER + sql("ORDER BY agent_id")
     found = reader.rows(
-        sql("SELECT agent_id, max_memories, ttl_days FROM retention_policies")
-        + Sql(where.text, (reader.user_id,))
+        sql("SELECT agent_id, max_memories, ttl_days FROM retention_policies WHERE")
+        + of_user(reader)
+        + sql("ORDER BY agent_id")
     )
     return [Policy(text(row[0]), number(row[1]), number(row[2])) for row in found]
 
@@ -76,72 +158,6 @@ def put_policy(writer: Writer, policy: Policy, event: int) -> None:
                 *(writer.owner, *policy, writer.store_time, event),
             )
         )
-
-
-def beyond(reader: Reader, view: View, policy: Policy) -> list[str]:
-    """Memories of the user that an agent wrote and its policy no longer keeps, in the order of their going.
-
-    First those older than it allows, then what is over its number: the least important first, of equals the
-    least used, then the oldest. Pinned and verified ones count and stay.
-    """
-    of_agent = relation(
-        [
-            _of_user(view),
-            is_open("belief"),
-            _NOT_REJECTED,
-            sql("belief.expires_at > ?", view.now),
-            sql("belief.agent_id = ?", policy.agent_id),
-        ]
-    )
-    since = plus(view.now, -policy.ttl_days * DAY_SECONDS) if policy.ttl_days else BEGINNING
-    closable = _closable(of_agent)
-    by_worth = sql(
-        "ORDER BY coalesce(state.importance, 0.5), coalesce(used.use_count, 0), visible.recorded_from,"
-        " visible.memory_id LIMIT ?"
-    )
-    old = reader.rows(closable + sql("AND visible.recorded_from < ?", since) + Sql(by_worth.text, (EVERY,)))
-    (count,) = reader.row(sql("SELECT count(*) FROM") + of_agent) or (0,)
-    excess = number(count) - len(old) - policy.max_memories if policy.max_memories else 0
-    rest = closable + sql("AND visible.recorded_from >= ?", since) + Sql(by_worth.text, (max(0, excess),))
-    return [text(row[0]) for row in [*old, *reader.rows(rest)]]
-
-
-def orphan_count(reader: Reader) -> int:
-    """How many versions there are of which nothing is left but vectors."""
-    row = reader.row(sql("SELECT count(DISTINCT e.item)") + _ORPHANS)
-    return number(row[0]) if row else 0
-
-
-def remove_orphans(writer: Writer, limit: int) -> int:
-    """Removes the vectors of so many versions that are not there; how many that were."""
-    found = writer.rows(sql("SELECT DISTINCT e.item") + _ORPHANS + sql("ORDER BY e.item LIMIT ?", limit))
-    if found:
-        writer.execute(sql("DELETE FROM memory_embeddings WHERE") + any_of("item", [row[0] for row in found]))
-    return len(found)
-
-
-def lapsing(reader: Reader) -> int:
-    """How many open questions of the reader's user nobody answered in time."""
-    row = reader.row(
-        sql("SELECT count(*) FROM review_items WHERE state = 'open' AND lapses_at <= ? AND", reader.now)
-        + sql("owner IN (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
-    )
-    return number(row[0]) if row else 0
-
-
-def old_changes(reader: Reader) -> int:
-    """How many changes no derived index needs any more."""
-    row = reader.row(sql("SELECT count(*) FROM search_changes WHERE") + _old_changes())
-    return number(row[0]) if row else 0
-
-
-def trim_changes(writer: Writer, limit: int) -> int:
-    """Removes so many of them, the oldest first; how many there were."""
-    return writer.execute(
-        sql("DELETE FROM search_changes WHERE sequence IN (SELECT sequence FROM search_changes WHERE")
-        + _old_changes()
-        + sql("ORDER BY sequence LIMIT ?)", limit)
-    )
 
 
 def due(reader: Reader, view: View, until: str, limit: int) -> tuple[list[DueMemory], int]:
@@ -164,8 +180,7 @@ def due(reader: Reader, view: View, until: str, limit: int) -> tuple[list[DueMem
         DueMemory(memory_id, kind, title, content, on, on <= view.now, reason or None)
         for memory_id, kind, title, content, on, reason in (map(text, row) for row in found)
     ]
-    (count,) = reader.row(sql("SELECT count(*) FROM") + asked) or (0,)
-    return memories, number(count)
+    return memories, count(reader, sql("SELECT visible.memory_id FROM") + asked)
 
 
 def events_since(reader: Reader, view: View, since: str) -> dict[str, int]:
@@ -196,92 +211,12 @@ def sightings_since(reader: Reader, view: View, since: str) -> dict[bool, int]:
     return {bool(agrees): number(count) for agrees, count in found}
 
 
-def most_contradicted(reader: Reader, view: View, since: str, limit: int) -> list[CountedMemory]:
-    """The memories that were doubted most often."""
-    return _most(
-        reader,
-        view,
-        sql(
-            "SELECT memory_id, count(*) AS times FROM memory_corroborations WHERE agrees = 0"
-            " AND recorded_at >= ? GROUP BY memory_id",
-            since,
-        ),
-        limit,
-    )
-
-
-def most_revised(reader: Reader, view: View, since: str, limit: int) -> list[CountedMemory]:
-    """The memories that got the most new versions, their first not counted."""
-    return _most(
-        reader,
-        view,
-        sql(
-            "SELECT memory_id, count(*) AS times FROM memory_items WHERE version > 1 AND recorded_at >= ?"
-            " GROUP BY memory_id",
-            since,
-        ),
-        limit,
-    )
-
-
-def scan(reader: Reader, view: View, limit: int) -> list[Scanned]:
-    """What the view shows, the newest first."""
+def most(reader: Reader, view: View, rows: Sql, since: str, limit: int) -> list[CountedMemory]:
+    """The memories of held audiences with the most of these rows since then; titles of what is visible."""
+    counted = rows + sql("AND recorded_at >= ? GROUP BY memory_id", since)
     found = reader.rows(
-        sql(
-            "SELECT visible.item, visible.memory_id, visible.version, visible.audience, visible.type,"
-            " visible.variant, said.title, said.content, visible.trust_state, visible.recorded_from,"
-            " coalesce(state.pinned, 0) FROM"
-        )
-        + visible(view)
-        + sql(
-            "JOIN memory_items AS said ON said.item = visible.item"
-            " LEFT JOIN memory_state AS state ON state.memory_id = visible.memory_id"
-            " ORDER BY visible.item DESC LIMIT ?",
-            limit,
-        )
-    )
-    return [
-        Scanned(number(r[0]), text(r[1]), number(r[2]), number(r[3]), *_texts(r), pinned=bool(r[10]))
-        for r in found
-    ]
-
-
-def _texts(row: Row) -> tuple[str, str, str, str, str, str]:
-    return text(row[4]), text(row[5]), text(row[6]), text(row[7]), text(row[8]), text(row[9])
-
-
-def _of_user(view: View) -> Sql:
-    return sql(
-        "belief.audience IN (SELECT a.audience FROM audiences AS a JOIN owners AS o ON o.owner = a.owner"
-        " WHERE o.user_id = ?)",
-        view.caller.user_id,
-    )
-
-
-def _closable(beliefs: Sql) -> Sql:
-    """The ids of those of these beliefs' memories that a machine may end, up to and with a condition."""
-    return (
-        sql("SELECT visible.memory_id FROM")
-        + beliefs
-        + sql(
-            "LEFT JOIN memory_state AS state ON state.memory_id = visible.memory_id"
-            " LEFT JOIN memory_access AS used ON used.memory_id = visible.memory_id"
-            " WHERE coalesce(state.pinned, 0) = 0 AND visible.trust_state <> 'verified'"
-        )
-    )
-
-
-def _old_changes() -> Sql:
-    return sql("sequence <= (SELECT max(sequence) FROM search_changes) - ?", KEPT_CHANGES)
-
-
-def _held_ids(view: View) -> Sql:
-    return sql("(SELECT held.memory_id FROM") + held(view) + sql(")")
-
-
-def _most(reader: Reader, view: View, counted: Sql, limit: int) -> list[CountedMemory]:
-    found = reader.rows(
-        sql("SELECT counted.memory_id, counted.times, coalesce(said.title, '') FROM (")
+        sql("SELECT counted.memory_id, counted.times, coalesce(said.title, '') FROM")
+        + sql("(SELECT memory_id, count(*) AS times FROM")
         + counted
         + sql(") AS counted LEFT JOIN")
         + visible(view)
@@ -293,3 +228,21 @@ def _most(reader: Reader, view: View, counted: Sql, limit: int) -> list[CountedM
         + sql("ORDER BY counted.times DESC, counted.memory_id LIMIT ?", limit)
     )
     return [CountedMemory(text(row[0]), number(row[1]), text(row[2]) or None) for row in found]
+
+
+def scan(reader: Reader, view: View, limit: int) -> list[Scanned]:
+    """What the view shows, the newest first."""
+    newest = sql("ORDER BY visible.item DESC LIMIT ?", limit)
+    shown = sql("SELECT visible.item, visible.memory_id, audience, type, variant FROM") + visible(view)
+    return [
+        Scanned(number(item), text(memory_id), tuple(place))
+        for item, memory_id, *place in reader.rows(shown + newest)
+    ]
+
+
+def _of_user(reader: Reader) -> Sql:
+    return sql("belief.audience IN (SELECT audience FROM audiences WHERE") + of_user(reader) + sql(")")
+
+
+def _held_ids(view: View) -> Sql:
+    return sql("(SELECT held.memory_id FROM") + held(view) + sql(")")

@@ -17,5 +17,5 @@ __all__ = ["EMBED_JOB", "embed"]
 
 
 def embed(ctx: Context, payload: Mapping[str, object]) -> Callable[[Writer], None]:
-    """Brings the vectors a version still lacks. Raises EmbedderUnavailable while there is no model."""
-    return late_vectors(ctx, int(str(payload["item"])))
+    """Brings the vectors a version lacks, or all anew. Raises EmbedderUnavailable while there is no model."""
+    return late_vectors(ctx, int(str(payload["item"])), anew=bool(payload.get("anew")))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from m3_memory.domains.memories.model import WriteRequest
+from m3_memory.kernel.counting import counted
 
 FORMAT = "m3-memories"
 VERSION = 1
@@ -28,7 +29,7 @@ class ExportPage:
 
     def headline(self) -> str:
         more = "; more follow" if self.next_cursor else ""
-        return f"{len(self.lines)} lines{more}:"
+        return f"{counted(len(self.lines), 'line')}{more}:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,37 +89,42 @@ class ImportResult:
 
     def headline(self) -> str:
         would = "Would import" if self.dry_run else "Imported"
-        return f"{would} {self.imported} memories ({self.trust_state}) and {self.edges} edges:"
+        memories, edges = counted(self.imported, "memory"), counted(self.edges, "edge")
+        return f"{would} {memories} ({self.trust_state}) and {edges}:"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose memories are meant: of an agent, a project, a conversation or a list; all the user's else.
+    """Whose memories are meant: the `user`'s, an `agent`'s, a `project`'s, a `conversation`'s, a `list`'s."""
 
-    A query means nothing by itself: what it finds is proposed.
-    """
-
-    agent_id: str = ""
-    project: str = ""
-    conversation_id: str = ""
-    ids: tuple[str, ...] = ()
-    query: str = ""
+    kind: str
+    names: tuple[str, ...]
 
     @property
-    def kind(self) -> str:
-        """Which of these it is. Raises ValueError for two of them."""
-        named = [name for name in self.__slots__ if getattr(self, name)]
-        if len(named) > 1:
-            raise ValueError(" and ".join(named))
-        return {"agent_id": "agent", "conversation_id": "conversation"}.get(*(named or ["user"]) * 2)
+    def name(self) -> str:
+        """Of the agent or the conversation; empty for all else."""
+        return self.names[0] if self.kind in ("agent", "conversation") else ""
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """A memory that would be erased: what it says, as far as there is room, and how a search rates it."""
+
+    id: str
+    text: str
+    type: str
+    project: str
+    trust_state: str
+    score: float | None = None
 
 
 @dataclass(frozen=True)
 class ForgetResult:
     """What an erasure took away, or would: rows by table, and the memories, of which the first are named.
 
-    `confirm` is what the erasure of exactly these takes. `removed` are files that held their text and are
-    gone, `left` such as are not ours to remove. `scrubbed` is false while other processes keep the old bytes.
+    `shown` is what the first of those say, before they are erased. `confirm` is what the erasure of exactly
+    these takes. `removed` are copies that are gone, `left` such as may hold their text and are not ours to
+    remove. `scrubbed` is false while bytes are left that the next that opens the store takes out.
     """
 
     status: str
@@ -127,6 +133,7 @@ class ForgetResult:
     ids: list[str]
     counts: dict[str, int]
     confirm: str | None = None
+    shown: list[Doomed] = field(default_factory=list[Doomed])
     erasure_id: str | None = None
     scrubbed: bool | None = None
     removed: list[str] = field(default_factory=list[str])
@@ -135,7 +142,7 @@ class ForgetResult:
 
     def headline(self) -> str:
         would = {"preview": "Would erase", "proposed": "To be looked at"}.get(self.status, "Erased")
-        return f"{would}: {self.memories} memories of this {self.subject}"
+        return f"{would}: {counted(self.memories, 'memory')} of this {self.subject}"
 
 
 @dataclass(frozen=True)
@@ -149,4 +156,4 @@ class SubjectAccess:
     next_cursor: str | None = None
 
     def headline(self) -> str:
-        return f"{len(self.items)} of {self.items_count} memories"
+        return f"{len(self.items)} of {counted(self.items_count, 'memory')}"

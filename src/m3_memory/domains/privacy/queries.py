@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, LiteralString
 
-from m3_memory.domains.privacy.model import EDGE, MEMORY, ExportLine
+from m3_memory.domains.privacy.model import EDGE, MEMORY, Doomed, ExportLine
 from m3_memory.kernel.clock import FOREVER
-from m3_memory.storage.erasure import parts
-from m3_memory.storage.predicates import View, held, is_open, visible
+from m3_memory.storage.predicates import View, held, is_open, of_user, visible
 from m3_memory.storage.sql import Row, Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from m3_memory.storage.database import Reader, Writer
+    from m3_memory.storage.database import Reader
 
 _SAID = sql(
     "SELECT visible.memory_id, visible.version, visible.type, said.title, said.content, said.metadata,"
@@ -97,35 +96,32 @@ def known(reader: Reader, view: View, ids: Sequence[str]) -> dict[str, set[str] 
 
 def memories_of(reader: Reader, column: LiteralString, names: Sequence[str]) -> list[str]:
     """The user's memories of which some version has one of these in that column; without a name, all."""
-    own = sql("owner = (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
     named = sql("AND") + any_of(column, tuple(names)) if names else sql("")
-    every = sql("SELECT DISTINCT memory_id FROM memory_items WHERE") + own + named + sql("ORDER BY memory_id")
+    every = (
+        sql("SELECT DISTINCT memory_id FROM memory_items WHERE")
+        + of_user(reader)
+        + named
+        + sql("ORDER BY memory_id")
+    )
     return [text(row[0]) for row in reader.rows(every)]
 
 
-def texts_of(reader: Reader, memory_ids: Sequence[str]) -> list[tuple[str, str]]:
-    """(content, hash of its normal form) of every version of these memories."""
-    rows = (
-        row
-        for part in parts(memory_ids)
-        for row in reader.rows(
-            sql("SELECT content, normal_hash FROM memory_items WHERE")
-            + any_of("memory_id", part)
-            + sql("ORDER BY item")
+def newest_of(reader: Reader, memory_ids: Sequence[str]) -> list[Doomed]:
+    """What these memories say, as the store last had them, in this order."""
+    rows = reader.rows(
+        sql(
+            "SELECT said.memory_id, said.title, said.content, said.type, said.project, held.trust_state"
+            " FROM memory_items AS said JOIN memory_validity AS held ON held.item = said.item WHERE"
         )
+        + any_of("said.memory_id", tuple(memory_ids))
+        + sql("ORDER BY held.belief")
     )
-    return list(dict.fromkeys((text(row[0]), text(row[1])) for row in rows))
-
-
-def forget_labels(writer: Writer, agent_id: str) -> None:
-    """Empties what an agent says of itself, or every agent of the user, and where the user's projects lie."""
-    named = sql("AND agent_id = ?", agent_id) if agent_id else sql("")
-    emptied = sql(
-        "UPDATE agents SET role = '', capabilities = '[]', metadata = '{}' WHERE owner = ?", writer.owner
-    )
-    writer.execute(emptied + named)
-    if not agent_id:
-        writer.execute(sql("DELETE FROM project_folders WHERE owner = ?", writer.owner))
+    newest = {row[0]: [*map(text, row)] for row in rows}
+    told = (newest[id_] for id_ in memory_ids if id_ in newest)
+    return [
+        Doomed(id_, f"{title}: {content}" if title else content, type_, project, trust_state)
+        for id_, title, content, type_, project, trust_state in told
+    ]
 
 
 def _believed(view: View) -> Sql:

@@ -77,33 +77,20 @@ def memory_import(
     return service.import_text(ctx, data, dry_run=dry_run)
 
 
-def _subject(
-    ctx: Context,
-    user_id: str,
-    agent: str,
-    project: str,
-    conversation_id: str,
-    ids: list[str] | None,
-    query: str = "",
-) -> Subject:
-    ensure_own(ctx.started_as, user_id=user_id)
-    return Subject(agent, project, conversation_id, tuple(map(parse_full, ids or ())), query)
-
-
 Ids = Annotated[list[str], Param("these memories, by their full ids")]
 AgentName = Annotated[Label, Param("all that this agent wrote")]
 Project = Annotated[Label, Param("all of this project, under all its names")]
 Conversation = Annotated[Label, Param("all of this conversation")]
-Own = Annotated[str, Compat("may only name the caller's user, who is meant where nothing else is named")]
+Own = Annotated[Label, Param("everything of this user, who is you")]
 
 
 @tool(Effect.OPERATE, domain="admin", title="Show all that is held of somebody", example={"agent": "codex"})
 def gdpr_export(
     ctx: Context,
-    user_id: Own = "",
-    agent: AgentName = "",
-    project: Project = "",
-    conversation_id: Conversation = "",
+    user_id: Own | None = None,
+    agent: AgentName | None = None,
+    project: Project | None = None,
+    conversation_id: Conversation | None = None,
     ids: Ids | None = None,
     cursor: Annotated[Label, Param("next_cursor of the page before")] = "",
     limit: Limit = 50,
@@ -113,8 +100,11 @@ def gdpr_export(
     The subject is an agent, a project, a conversation, a list of ids, or else everything of the user. Go on
     with `cursor` until an answer has no `next_cursor`.
     """
-    subject = _subject(ctx, user_id, agent, project, conversation_id, ids)
-    return service.subject_access(ctx, subject, cursor, limit)
+    ensure_own(ctx.started_as, user_id=user_id or "")
+    subject = service.subject_of(
+        user_id=user_id, agent=agent, project=project, conversation_id=conversation_id, ids=_full(ids)
+    )
+    return service.subject_access(ctx, subject or Subject("user", ()), cursor, limit)
 
 
 @tool(
@@ -125,10 +115,10 @@ def gdpr_export(
 )
 def gdpr_forget(
     ctx: Context,
-    user_id: Own = "",
-    agent: AgentName = "",
-    project: Project = "",
-    conversation_id: Conversation = "",
+    user_id: Own | None = None,
+    agent: AgentName | None = None,
+    project: Project | None = None,
+    conversation_id: Conversation | None = None,
     ids: Ids | None = None,
     query: Annotated[Label, Param("propose what a search finds; nothing is erased by it")] = "",
     confirm: Annotated[Label, Param("the `confirm` of the preview: erase exactly that")] = "",
@@ -137,8 +127,16 @@ def gdpr_forget(
 ) -> ForgetResult:
     """Erase a subject's memories for good, first shown, then with `confirm`. Only a person may.
 
-    With them goes all that was derived from them alone, their bytes in the store's files, and backups, of
-    which one is made anew. What they said may not be stored again unless tombstone_lift allows it.
+    Name one subject; your own `user_id` is everything of yours. With them goes all that was derived from them
+    alone, their bytes in the store's files, and backups, of which one is made anew. What they said may not be
+    stored again unless tombstone_lift allows it.
     """
-    subject = _subject(ctx, user_id, agent, project, conversation_id, ids, query)
-    return service.forget(ctx, subject, confirm, keep_backups=keep_backups)
+    ensure_own(ctx.started_as, user_id=user_id or "")
+    subject = service.subject_of(
+        user_id=user_id, agent=agent, project=project, conversation_id=conversation_id, ids=_full(ids)
+    )
+    return service.forget(ctx, subject, query, confirm, keep_backups=keep_backups)
+
+
+def _full(ids: list[str] | None) -> list[str] | None:
+    return ids if ids is None else [*map(parse_full, ids)]

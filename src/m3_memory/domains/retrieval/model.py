@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from m3_memory.kernel.counting import counted
 from m3_memory.kernel.ranking import Document, TermStatistics
 from m3_memory.storage.predicates import Filter
 
@@ -233,8 +234,9 @@ class ListResults:
 
     def headline(self) -> str:
         more = "; the cursor leads to the next page" if self.cursor else ""
-        of_all = "" if self.total is None else f" of {self.total}"
-        return f"{len(self.memories)}{of_all} memories{more}:"
+        here = len(self.memories)
+        of_all = f"{here} of " if self.total is not None else ""
+        return f"{of_all}{counted(here if self.total is None else self.total, 'memory')}{more}:"
 
 
 @dataclass(frozen=True)
@@ -258,9 +260,13 @@ class Component:
     why: str
     importance: float
     effective_importance: float
+    trust_state: str
+    actionable: str
     by_words: int | None = None
     by_meaning: int | None = None
     cosine: float | None = None
+    stale: bool | None = None
+    disputed_by: list[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ToolSummary:
-    """One tool in a line. A destructive one may end or remove what is stored."""
+    """One tool in a line. A destructive one ends or removes what its caller names."""
 
     name: str
     domain: str

@@ -63,9 +63,10 @@ def _subsequence(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     for place in reversed(range(len(one))):
         row, below, key = lengths[place], lengths[place + 1], one[place]
         for across in reversed(range(len(other))):
-            row[across] = (
-                below[across + 1] + 1 if key == other[across] else max(below[across], row[across + 1])
-            )
+            if key == other[across]:
+                row[across] = below[across + 1] + 1
+            else:
+                row[across] = max(below[across], row[across + 1])
     pairs: list[tuple[int, int]] = []
     place = across = 0
     while place < len(one) and across < len(other):

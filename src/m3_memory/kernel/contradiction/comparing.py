@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from m3_memory.kernel.contradiction.alignment import Alignment, aligned
-from m3_memory.kernel.contradiction.evidence import CHANGES, Evidence, weight
+from m3_memory.kernel.contradiction.alignment import aligned
+from m3_memory.kernel.contradiction.cues import CHANGES
+from m3_memory.kernel.contradiction.evidence import Evidence, weight
 from m3_memory.kernel.contradiction.parallel import parallel
 from m3_memory.kernel.contradiction.reading import Reading, read
 from m3_memory.kernel.contradiction.rewording import reworded
@@ -33,6 +34,7 @@ def _reading(said: Said) -> Reading:
 _LEAST_SHARED = 1.0
 _LEAST_COVERED = 0.28
 _IN_ORDER, _IN_ORDER_OF_CHANGE = 0.5, 0.6
+"""How much must be said in the same order for the slots to decide, and where a change is told beside them."""
 
 
 def compare_readings(old: Reading, new: Reading) -> Comparison:
@@ -48,18 +50,10 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
         return Comparison(Verdict.DISTINCT, "unrelated")
     if _may_align(old, new):
         alignment = aligned(old, new)
-        if alignment.share >= _least(old, new, alignment):
+        changes = len(alignment.slots) > 1 and (new.cues - old.cues) & CHANGES
+        if alignment.share >= (_IN_ORDER_OF_CHANGE if changes else _IN_ORDER):
             return parallel(old, new, alignment)
     return reworded(Evidence.of(old, new, shared))
-
-
-def _least(old: Reading, new: Reading, alignment: Alignment) -> float:
-    """How much must be said in the same order for the slots to decide; cues of a change ask for more."""
-    if not (new.cues - old.cues) & CHANGES:
-        return _IN_ORDER
-    if any(not slot.old or not slot.new for slot in alignment.slots) and "retired" in new.cues:
-        return 1.0
-    return _IN_ORDER_OF_CHANGE if len(alignment.slots) > 1 else _IN_ORDER
 
 
 def _may_align(old: Reading, new: Reading) -> bool:

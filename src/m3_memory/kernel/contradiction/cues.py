@@ -37,10 +37,18 @@ _PHRASES = {
     r"|special case|does not apply|doesn't apply|override|overridden|that only|outside of"
     r"|with the exception",
     "condition": r"if|when(?:ever)?|in case|for (?:hot|emergency)\w*",
-    "measured": r"measured|target|goal|estimate[ds]?|expected|budget",
-    "cause": r"caused by|because|due to|root cause|cured by|died|outage|incident|workaround|symptom",
 }  # fmt: skip
 _CUE = {name: re.compile(rf"(?<!\w)(?:{phrase})(?!\w)", re.IGNORECASE) for name, phrase in _PHRASES.items()}
+
+
+CHANGES = frozenset({"now", "changed", "retired", "correction"})
+"""Cues of a change."""
+
+ENDS = CHANGES - {"now"}
+"""Cues that something is no more as it was."""
+
+BESIDE = frozenset({"also", "plan", "exception", "past"})
+"""Cues that what is said leaves true what was said before."""
 
 
 def cues_of(text: str) -> frozenset[str]:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
+from m3_memory.kernel.contradiction.cues import CHANGES
 from m3_memory.kernel.contradiction.reading import QUANTITIES, WEIGHTS, Reading
-
-CHANGES = frozenset({"now", "changed", "retired", "correction"})
-"""Cues of a change."""
-
-ENDS = CHANGES - {"now"}
-"""Cues that something is no more as it was."""
 
 SPECIFIC = frozenset({"name", "path", "code"})
 """Kinds of tokens that name one thing."""
@@ -25,10 +21,10 @@ class Evidence:
     """How much of the old subject the new text names, 0 to 1."""
     its_subject: float
     """How much of the new subject the old text names, 0 to 1."""
-    said: float
-    """How much of what the old text says of its subject the new one says too, 0 to 1."""
     covered: float
     """How much of the shorter text the other says too."""
+    covers: float
+    """How much of the longer one."""
     kind: str
     """The kind of value that differs; "" if none does."""
     values: tuple[str, str]
@@ -39,35 +35,49 @@ class Evidence:
 
     @classmethod
     def of(cls, old: Reading, new: Reading, shared: frozenset[str]) -> Evidence:
+        common, sizes = weight(old, shared), sorted((old.weight, new.weight))
+        subjects = _named(old, shared), _named(new, shared)
         kind, values = differing(old, new)
-        covered = weight(old, shared) / min(old.weight, new.weight)
-        ours, theirs = (_part(reading, shared, slice(reading.boundary)) for reading in (old, new))
-        said = _part(old, shared, slice(old.boundary, None))
-        retired, cues = _retired(old, new), new.cues - old.cues
-        return cls(old, new, shared, ours, theirs, said, covered, kind, values, retired, cues)
+        shares = common / sizes[0], common / sizes[1]
+        return cls(
+            old, new, shared, *subjects, *shares, kind, values, _retired(old, new), new.cues - old.cues
+        )
 
     @property
-    def flips(self) -> bool:
-        """Whether one denies what the other says."""
-        return bool(self.old.negations) != bool(self.new.negations) and self.said >= 0.5
+    def changes(self) -> bool:
+        """Whether the new text tells of a change."""
+        return bool(self.cues & CHANGES)
+
+    @property
+    def denies(self) -> bool:
+        """Whether one of the two denies something, and the other nothing."""
+        return bool(self.old.negations) != bool(self.new.negations)
 
 
-def _part(reading: Reading, shared: frozenset[str], part: slice) -> float:
-    """How much of a part of a text the other says too; a half if that part says nothing."""
-    own = frozenset(token.key for token in reading.tokens[part] if token.key in reading.content)
+def _named(reading: Reading, shared: frozenset[str]) -> float:
+    """How much of the subject of a text the other names too; a half if that part says nothing."""
+    own = frozenset(token.key for token in reading.tokens[: reading.boundary] if token.key in reading.content)
     return weight(reading, own & shared) / weight(reading, own) if own else 0.5
 
 
 def differing(old: Reading, new: Reading) -> tuple[str, tuple[str, str]]:
-    """The kind in which both texts have a value of their own, and the two values."""
-    for kind in _ORDER:
-        gone = [k for k in old.kinds if old.kinds[k] == kind and k not in new.kinds]
-        come = [k for k in new.kinds if new.kinds[k] == kind and k not in old.kinds]
-        for one in gone:
-            for other in come:
-                if _comparable(kind, one, other, old, new):
-                    return kind, (one, other)
-    return "", ("", "")
+    """The kind in which both texts have a value of their own, and the two values as they are written."""
+    gone = [(key, kind) for key, kind in old.kinds.items() if kind != "word" and key not in new.kinds]
+    come = [(key, kind) for key, kind in new.kinds.items() if kind != "word" and key not in old.kinds]
+    pairs = [
+        (_ORDER.index(kind), one, other)
+        for one, kind in gone
+        for other, same in come
+        if kind == same and _comparable(kind, one, other, old, new)
+    ]
+    if not pairs:
+        return "", ("", "")
+    rank, *values = min(pairs, key=itemgetter(0))
+    return _ORDER[rank], (_as_written(old, values[0]), _as_written(new, values[1]))
+
+
+def _as_written(reading: Reading, key: str) -> str:
+    return next((token.text for token in reading.tokens if token.key == key), key)
 
 
 _ORDER = ("state", *sorted(QUANTITIES), "number", "clock", "day", "date", "path", "code", "name")
@@ -94,11 +104,13 @@ _POWERS = (1.024, 1.024**2, 1.024**3, 1.024**4)
 
 def _retired(old: Reading, new: Reading) -> str:
     """A name of what the old text says of its subject that stands near a word of ending in the new one."""
+    if not new.endings:
+        return ""
     boundary = old.boundary if old.boundary < len(old.tokens) else 0
     subject = {token.key for token in old.tokens[:boundary]}
     for place, token in enumerate(new.tokens):
         is_said = token.key in old.kinds and token.key not in subject and _names(token.key, old, new)
-        if is_said and any(abs(place - end) <= _NEAR for end in new.endings):
+        if is_said and any(abs(place - end) <= NEAR for end in new.endings):
             return token.text
     return ""
 
@@ -108,7 +120,7 @@ def _names(key: str, *readings: Reading) -> bool:
     return bool(kinds & SPECIFIC) or ("number" in kinds and "." in key)
 
 
-_NEAR = 4
+NEAR = 5
 
 
 def weight(reading: Reading, keys: frozenset[str]) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from m3_memory.kernel.contradiction.evidence import CHANGES, ENDS, about_equal
+from m3_memory.kernel.contradiction.cues import BESIDE, CHANGES, ENDS
+from m3_memory.kernel.contradiction.evidence import about_equal
 from m3_memory.kernel.contradiction.reading import CONTENT, QUANTITIES, VALUES
 from m3_memory.kernel.contradiction.verdict import Comparison, Verdict
 from m3_memory.kernel.contradiction.words import MANY_VALUED, OPPOSED, PAST, SINGLE_VALUED
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from m3_memory.kernel.contradiction.alignment import Alignment, Slot
     from m3_memory.kernel.contradiction.reading import Reading, Token
 
-_MULTIPLE = frozenset({"also", "plan", "exception", "past", "measured"})
-
 
 def parallel(old: Reading, new: Reading, alignment: Alignment) -> Comparison:
     """What one text is to another of the same build."""
@@ -22,19 +21,21 @@ def parallel(old: Reading, new: Reading, alignment: Alignment) -> Comparison:
     if not slots:
         return _nothing_differs(old, new, alignment.slots)
     values = _said(slots[-1].old), _said(slots[-1].new)
-    if (new.cues - old.cues) & _MULTIPLE or (old.cues - new.cues) & {"exception", "past"}:
+    if (new.cues - old.cues) & BESIDE or (old.cues - new.cues) & {"exception", "past"}:
         return Comparison(Verdict.DISTINCT, "stands_beside", *values)
     if any(slot.in_subject for slot in slots):
-        if (
-            len(slots) == 1
-            and _kind(slots[0]) == "number"
-            and not (conflict(old, new) or _numbers(old, slots[0]))
-        ):
-            return Comparison(Verdict.UNSURE, "number_in_subject", *values)
-        return Comparison(Verdict.DISTINCT, "other_subject", *values)
+        return _other_subject(old, new, slots, values)
     if len(slots) > 1:
         return _several(old, new, slots)
     return _one(old, new, slots[0], values)
+
+
+def _other_subject(old: Reading, new: Reading, slots: list[Slot], values: tuple[str, str]) -> Comparison:
+    """Another subject, but for a number that counts its things: `two approvals are needed`."""
+    counts = [_kind(slot) for slot in slots] == ["number"] and not _numbers(old, slots[0])
+    if counts and not conflict(old, new):
+        return Comparison(Verdict.UNSURE, "number_in_subject", *values)
+    return Comparison(Verdict.DISTINCT, "other_subject", *values)
 
 
 def _tells(slot: Slot, shared: frozenset[str]) -> bool:
@@ -53,9 +54,8 @@ def _counts(token: Token) -> bool:
 def _nothing_differs(old: Reading, new: Reading, slots: tuple[Slot, ...]) -> Comparison:
     if old.cues - new.cues - CHANGES or new.cues - old.cues - CHANGES:
         return Comparison(Verdict.DISTINCT, "other_tense")
-    if any(_verb(slot.old) and _verb(slot.new) for slot in slots):
-        return Comparison(Verdict.UNSURE, "verb_changed")
-    if any(_counts(token) for slot in slots for token in (*slot.old, *slot.new)):
+    differing = [token for slot in slots for token in (*slot.old, *slot.new)]
+    if any(map(_counts, differing)) or any(_verb(slot.old) and _verb(slot.new) for slot in slots):
         return Comparison(Verdict.DISTINCT, "other_order")
     return Comparison(Verdict.DUPLICATE, "same_statement")
 
@@ -68,11 +68,7 @@ def _several(old: Reading, new: Reading, slots: list[Slot]) -> Comparison:
         return Comparison(Verdict.UPDATE if is_told else Verdict.UNSURE, "values_changed", *values)
     if "state" in kinds and all(_kind(slot) == "state" or not slot.old for slot in slots):
         return Comparison(Verdict.UNSURE, "state_changed", *values)
-    if any(not slot.old or not slot.new for slot in slots) or conflict(old, new):
-        return Comparison(Verdict.DISTINCT, "other_attribute", *values)
-    if kinds & VALUES and not new.cues & CHANGES:
-        return Comparison(Verdict.DISTINCT, "other_attribute", *values)
-    return Comparison(Verdict.UNSURE, "several_differ", *values)
+    return Comparison(Verdict.DISTINCT, "other_attribute", *values)
 
 
 def _one(old: Reading, new: Reading, slot: Slot, values: tuple[str, str]) -> Comparison:
@@ -80,12 +76,11 @@ def _one(old: Reading, new: Reading, slot: Slot, values: tuple[str, str]) -> Com
     if kind in ("negation", "state"):
         return Comparison(Verdict.UPDATE, "negated" if kind == "negation" else "state_changed", *values)
     if not any(map(_counts, slot.old)) or not any(map(_counts, slot.new)):
-        says_less = any(map(_counts, slot.old))
-        return Comparison(Verdict.UNSURE if says_less else Verdict.DISTINCT, "other_detail", *values)
+        return Comparison(Verdict.DISTINCT, "other_detail", *values)
     has_cue = bool((new.cues - old.cues) & CHANGES)
-    if not has_cue and _verb_of(old) in PAST:
+    if not has_cue and old.verb in PAST:
         return Comparison(Verdict.UNSURE, "other_event", *values)
-    is_typed = kind in _CHANGING and (has_cue or _verb_of(old) not in MANY_VALUED)
+    is_typed = kind in _CHANGING and (has_cue or old.verb not in MANY_VALUED)
     if is_typed or kind in QUANTITIES:
         return Comparison(Verdict.UPDATE, "value_changed", *values)
     return _words(old, new, slot, has_cue)
@@ -99,23 +94,53 @@ def _words(old: Reading, new: Reading, slot: Slot, has_cue: bool) -> Comparison:
     values = _said(slot.old), _said(slot.new)
     if conflict(old, new) or _elsewhere(old, slot):
         return Comparison(Verdict.DISTINCT, "other_qualifier", *values)
-    if _verb_of(old) in MANY_VALUED and not (new.cues - old.cues) & ENDS:
+    if old.verb in MANY_VALUED and not (new.cues - old.cues) & ENDS:
         return Comparison(Verdict.DISTINCT, "stands_beside", *values)
-    if not has_cue and (_narrows(old, slot) or _other_values(slot) or _participles(old, slot)):
+    if has_cue:
+        holds_verb = old.tokens.index(slot.old[0]) <= old.boundary and "retired" not in new.cues
+        return Comparison(Verdict.UNSURE if holds_verb else Verdict.UPDATE, "value_changed", *values)
+    if not _is_object(old, slot):
         return Comparison(Verdict.DISTINCT, "other_attribute", *values)
-    counts = _told(slot.old), _told(slot.new)
-    if not has_cue and (max(counts) > _FEW or _verb(slot.old) or _verb(slot.new)):
-        return Comparison(Verdict.DISTINCT, "other_attribute", *values)
-    ends_so = slot.old[-1] == old.tokens[-1] and _is_said_to_be(old)
-    if not (has_cue or _is_said_to_be(old) or _verb_of(old) in SINGLE_VALUED or _uses(old)):
-        return Comparison(Verdict.DISTINCT, "stands_beside", *values)
-    is_alike = counts[0] == counts[1] and (_follows_boundary(old, slot) or ends_so)
-    if has_cue or (is_alike and not _uses(old) and not _one_is_a_value(slot) and not _describes(old, slot)):
+    if _is_only_object(old, slot):
         return Comparison(Verdict.UPDATE, "value_changed", *values)
     return Comparison(Verdict.UNSURE, "word_changed", *values)
 
 
+def _is_object(old: Reading, slot: Slot) -> bool:
+    """Whether both sides hold a word or two of which the subject may have one at a time: not the verb, no
+    purpose, no value beside a word, no two things that are done with it.
+    """
+    start, sides = old.tokens.index(slot.old[0]), (slot.old, slot.new)
+    kinds = [frozenset(token.kind for token in side if token.kind in VALUES) for side in sides]
+    if (
+        start <= old.boundary
+        or old.tokens[start - 1].key in _PURPOSE
+        or (all(kinds) and kinds[0] != kinds[1])
+    ):
+        return False
+    if any(_verb(side) or _told(side) > _FEW for side in sides):
+        return False
+    if old.is_said_to_be:
+        return not all(len(side) == 1 and side[0].text.endswith("ed") for side in sides)
+    return old.verb in SINGLE_VALUED | _USES
+
+
 _FEW = 2
+_PURPOSE = frozenset("for of per dure when if".split())
+_USES = frozenset({"use", "uses"})
+
+
+def _is_only_object(old: Reading, slot: Slot) -> bool:
+    """Whether it stands next to the verb, or ends what the subject is said to be; what plain words say the
+    subject is like, and what it uses, may hold beside others.
+    """
+    before = old.tokens[old.boundary + 1 : old.tokens.index(slot.old[0])]
+    follows = not any(_counts(token) and token.text.lower() != old.verb for token in before)
+    describes = before == () and old.is_said_to_be and all(t.text.islower() for t in (*slot.old, *slot.new))
+    one_is_a_value = len({any(t.kind in VALUES for t in side) for side in (slot.old, slot.new)}) > 1
+    is_placed = follows or (slot.old[-1] == old.tokens[-1] and old.is_said_to_be)
+    is_alike = _told(slot.old) == _told(slot.new) and not one_is_a_value
+    return is_placed and is_alike and not describes and old.verb not in _USES
 
 
 def _told(tokens: tuple[Token, ...]) -> int:
@@ -154,68 +179,10 @@ def _elsewhere(old: Reading, slot: Slot) -> bool:
     return any(t.kind in VALUES and t.key not in inside for t in old.tokens[old.boundary :])
 
 
-def _verb_of(old: Reading) -> str:
-    """The verb of a statement; with `is`, the participle that follows if one does."""
-    verb = [token.text.lower() for token in old.tokens[old.boundary : old.boundary + 2]]
-    is_passive = len(verb) > 1 and verb[0] in _COPULAS and verb[1].endswith(("ed", "en", "lt", "pt", "nt"))
-    return verb[is_passive] if verb else ""
-
-
-def _is_said_to_be(old: Reading) -> bool:
-    return any(token.text.lower() in _COPULAS for token in old.tokens[old.boundary : old.boundary + 1])
-
-
-_COPULAS = frozenset("is are was were be".split())
-
-
-def _follows_boundary(old: Reading, slot: Slot) -> bool:
-    """Whether nothing but small words stands between the verb and what differs."""
-    start = old.tokens.index(slot.old[0])
-    between = old.tokens[old.boundary + 1 : start]
-    return not any(_counts(token) and token.text.lower() != _verb_of(old) for token in between)
-
-
-def _narrows(old: Reading, slot: Slot) -> bool:
-    """Whether the slot holds the verb, or says what for: then it tells of another attribute."""
-    start = old.tokens.index(slot.old[0])
-    return start <= old.boundary < start + len(slot.old) or old.tokens[start - 1].key in _PURPOSE
-
-
-_PURPOSE = frozenset("for of per dure when if".split())
-
-
-def _other_values(slot: Slot) -> bool:
-    """Whether both sides hold values, of different kinds."""
-    old, new = ({token.kind for token in side if token.kind in VALUES} for side in (slot.old, slot.new))
-    return bool(old and new and old != new)
-
-
 def _numbers(old: Reading, slot: Slot) -> bool:
     """Whether the number tells one of several apart, as in "door 17": it follows the word for them."""
     start = old.tokens.index(slot.old[0])
     return start > 0 and old.tokens[start - 1].kind in CONTENT and old.tokens[start - 1].kind not in VALUES
-
-
-def _participles(old: Reading, slot: Slot) -> bool:
-    """Whether both sides say what is done with the subject: of that several things hold side by side."""
-    done = [side[0].text.lower().endswith("ed") for side in (slot.old, slot.new) if len(side) == 1]
-    return _is_said_to_be(old) and done == [True, True]
-
-
-def _one_is_a_value(slot: Slot) -> bool:
-    """Whether one side holds a number or its like and the other words: they may tell of two attributes."""
-    return len({any(token.kind in VALUES for token in side) for side in (slot.old, slot.new)}) > 1
-
-
-def _describes(old: Reading, slot: Slot) -> bool:
-    """Whether plain words say what the subject is like: of that several things hold side by side."""
-    is_bare = old.tokens[old.tokens.index(slot.old[0]) - 1].text.lower() in _COPULAS
-    return is_bare and all(token.text.islower() for token in (*slot.old, *slot.new))
-
-
-def _uses(old: Reading) -> bool:
-    """Whether the statement is that something is used: it may be one of several."""
-    return _verb_of(old) in ("use", "uses")
 
 
 def _said(tokens: tuple[Token, ...]) -> str:

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from m3_memory.kernel.contradiction import words
-from m3_memory.kernel.contradiction.cues import cues_of
+from m3_memory.kernel.contradiction.cues import CHANGES, cues_of
 from m3_memory.kernel.normal import LOOK_ALIKES, normal_form
 from m3_memory.kernel.stemmer import stem
-from m3_memory.kernel.text import WITHOUT_INVISIBLE
+from m3_memory.kernel.text import WITHOUT_UNSEEN
 
 READ_CHARACTERS = 4_000
 """Longer texts are read by their beginnings; they are only ever the same, or distinct."""
@@ -44,6 +44,8 @@ class Token(NamedTuple):
     """Equal for tokens that say the same."""
     kind: str
     text: str
+    is_part: bool = False
+    """Whether it is one part of a name of several, joined by hyphens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,31 @@ class Reading:
     endings: tuple[int, ...]
     """The places of words that say that something ended."""
 
+    @property
+    def is_said_to_be(self) -> bool:
+        """Whether the verb is a form of `be`."""
+        return any(token.text.lower() in _COPULAS for token in self.tokens[self.boundary : self.boundary + 1])
+
+    @property
+    def verb(self) -> str:
+        """The verb, or the mark in its place; with a form of `be` the participle after it, if one follows."""
+        said = [token.text.lower() for token in self.tokens[self.boundary : self.boundary + 2]]
+        is_passive = len(said) > 1 and self.is_said_to_be and said[1].endswith(_PARTICIPLE)
+        return said[is_passive] if said else ""
+
+
+_COPULAS = frozenset("is are was were be".split())
+_PARTICIPLE = ("ed", "en", "lt", "pt", "nt")
+
 
 @lru_cache(maxsize=2_048)
 def read(text: str) -> Reading:
     """The text, read. Kept for the latest texts."""
     start = text[:READ_CHARACTERS]
-    plain = start if start.isascii() else _plain(start)
-    tokens = _without_label(_joined(_raw_tokens(plain)))
+    plain = start if start.isascii() and start.isprintable() else _plain(start)
+    tokens = _joined(_raw_tokens(plain))
     kinds = {token.key: token.kind for token in tokens if token.kind in CONTENT}
+    cues = cues_of(plain)
     return Reading(
         normal=normal_form(text),
         is_whole=start == text,
@@ -84,13 +103,13 @@ def read(text: str) -> Reading:
         keys=frozenset(token.key for token in tokens),
         content=frozenset(kinds),
         boundary=_boundary(tokens),
-        cues=cues_of(plain),
+        cues=cues,
         negations=sum(token.kind == "negation" for token in tokens),
         weight=sum(WEIGHTS.get(kind, 1.0) for kind in kinds.values()),
         qualifiers=_qualifiers(tokens),
         kinds=kinds,
         labels=_labels(tokens),
-        endings=tuple(place for place, token in enumerate(tokens) if token.text.lower() in words.ENDINGS),
+        endings=_endings(tokens, cues),
     )
 
 
@@ -99,7 +118,7 @@ WEIGHTS = {"name": 1.5, "path": 1.5, "code": 1.5, "state": 0.5} | dict.fromkeys(
 
 
 _PLAIN = {
-    **WITHOUT_INVISIBLE,
+    **WITHOUT_UNSEEN,
     **{ord(raised): f"^{digit}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     **{0x2080 + digit: f"_{digit}" for digit in range(10)},
     **LOOK_ALIKES,
@@ -110,9 +129,15 @@ _PLAIN = {
 def _plain(text: str) -> str:
     """Without invisible marks, full-width forms and look-alikes of Latin letters; case as it is.
 
-    Raised and lowered digits stay what they are: a power is no digit more.
+    Raised and lowered digits stay what they are: a power is no digit more. In a word with Latin letters a
+    letter of another script is taken for one of them, also where it is too common to be so in its own.
     """
-    return unicodedata.normalize("NFKC", text.translate(_PLAIN))
+    latin = _MIXED.sub(lambda word: word[0].translate(_IN_LATIN), text)
+    return unicodedata.normalize("NFKC", latin.translate(_PLAIN))
+
+
+_IN_LATIN = str.maketrans("пոօսұηїάⲟᎪƒ", "nnouuniaoAf")
+_MIXED = re.compile(rf"\b(?=\w*[a-zA-Z])(?=\w*[{''.join(map(chr, _IN_LATIN))}])\w+")
 
 
 def _raw_tokens(text: str) -> list[Token]:
@@ -121,10 +146,8 @@ def _raw_tokens(text: str) -> list[Token]:
     for found in _TOKEN.finditer(text):
         kind, said = found.lastgroup or "", found[0]
         kind = "number" if kind == "suffix" else kind
-        if kind == "path" and _are_alternatives(said):
-            tokens += (_word(part, starts_sentence=True) for part in said.split("/"))
-        elif kind == "word":
-            tokens += _worded(said, starts_sentence, is_part=text[found.start() - 1 : found.start()] == "-")
+        if kind == "word":
+            tokens += _part(said, found, starts_sentence) or _worded(said, starts_sentence)
         elif kind == "number":
             tokens += _number(found["number"], found["suffix"] or "")
         elif kind == "chain":
@@ -140,26 +163,45 @@ def _raw_tokens(text: str) -> list[Token]:
 _SENTENCE_ENDS = frozenset(".;!?")
 
 
-def _are_alternatives(said: str) -> bool:
-    """Whether a slash stands between two common words: `read/write`."""
-    parts = said.lower().split("/")
-    return len(parts) == 2 and all(
-        p in words.QUALIFIERS or p in words.STATES or stem(p) in words.FUNCTION | words.LIGHT for p in parts
-    )
-
-
 _ELIDED = frozenset("dlmosty")
 """Letters that are small words somewhere, or beside an apostrophe; alone they name one of several."""
 
 
-def _worded(said: str, starts_sentence: bool, is_part: bool) -> list[Token]:
+def _part(said: str, found: re.Match[str], starts_sentence: bool) -> list[Token]:
+    """The token of a word in a compound; empty for one that stands alone, or is a number's or a date's.
+
+    Whatever the word is elsewhere, in `de-api`, `invoice-api` or `api-no` it is a piece of the name.
+    """
+    start, text = found.start(), found.string
+    if "-" not in (text[start - 1 : start], text[found.end() : found.end() + 1]):
+        return []
+    before = _PART_BEFORE.search(text[max(0, start - 20) : start])
+    behind = _PART_BEHIND.match(text, found.end())
+    if not (before or behind):
+        return []
+    lower = normal_form(_POSSESSIVE.sub("", said))
+    if said[:1].isupper() and (lower in words.MONTHS or lower in words.WEEKDAYS):
+        return []
+    beside = [each[1].lower() for each in (before, behind) if each]
+    if lower in words.NUMBERS and any(each in _NUMERIC for each in beside):
+        return []
+    key = stem(lower) if lower.isascii() else lower
+    kind = "name" if said[:1].isupper() and not starts_sentence else "word"
+    return [Token(key, kind, said, is_part=True)]
+
+
+_PART_BEFORE = re.compile(r"(\w+)-$")
+_PART_BEHIND = re.compile(r"-(\w+)")
+_NUMERIC = words.NUMBERS.keys() | words.UNITS.keys() | words.MULTIPLIERS.keys()
+
+
+def _worded(said: str, starts_sentence: bool) -> list[Token]:
     lower = said.lower()
     if lower.endswith(("n't", "n’t")):
         return [_word(said[:-3], starts_sentence), Token("not", "negation", "not")]
     if len(said) == 1 and lower in _ELIDED:
         return [Token(lower, "name", said)]
-    token = _word(_POSSESSIVE.sub("", said.split("’")[0].split("'")[0]) or said, starts_sentence)
-    return [token._replace(kind="word") if is_part and token.kind == "function" else token]
+    return [_word(_POSSESSIVE.sub("", said.split("’")[0].split("'")[0]) or said, starts_sentence)]
 
 
 def _word(said: str, starts_sentence: bool) -> Token:
@@ -213,7 +255,11 @@ def _joined(raw: list[Token]) -> list[Token]:
     place = 0
     while place < len(raw):
         token = raw[place]
-        if token.text.lower() == "one" and (place + 1 == len(raw) or raw[place + 1].kind not in _COUNTED):
+        if (
+            token.text.lower() == "one"
+            and not token.is_part
+            and (place + 1 == len(raw) or raw[place + 1].kind not in _COUNTED)
+        ):
             token = token._replace(key="one", kind="function")
         if token.kind in ("number", "numeral"):
             place = _quantity(raw, place, tokens)
@@ -224,7 +270,9 @@ def _joined(raw: list[Token]) -> list[Token]:
             tokens.append(Token(f"money{float(amount.key):g}", "money", token.text + amount.text))
             place += 1
         elif token.kind != "mark" or token.text in _DIVIDERS:
-            is_state = token.text == "on" and bool(tokens) and tokens[-1].text in _SWITCHED
+            is_state = (
+                token.key == "on" and not token.is_part and bool(tokens) and tokens[-1].text in _SWITCHED
+            )
             tokens.append(Token(_STATE_ON, "state", "on") if is_state else token)
     return tokens
 
@@ -233,12 +281,6 @@ _STATE_ON = f"{words.STATES['enabled'][0]}:{words.STATES['enabled'][1]}"
 _COUNTED = frozenset({"word", "name", "unit", "numeral", "code"})
 _CURRENCIES = frozenset("€$£")
 _DIVIDERS = frozenset((":", "->", "→", "="))
-
-
-def _without_label(tokens: list[Token]) -> list[Token]:
-    """Without what announces a statement and is no part of it: `Correction:`."""
-    is_labelled = len(tokens) > 2 and tokens[1].text == ":" and tokens[0].text.lower() in words.LABELS
-    return tokens[2:] if is_labelled else tokens
 
 
 def _quantity(raw: list[Token], place: int, tokens: list[Token]) -> int:
@@ -297,8 +339,10 @@ def _is_verb(tokens: list[Token], place: int) -> bool:
     `the client ticks at`.
     """
     token = tokens[place]
+    if token.is_part:
+        return False
     if token.text.lower() in _DIVIDING:
-        return tokens[place - 1].key not in _DETERMINERS
+        return tokens[place - 1].key not in _DETERMINERS or tokens[place - 1].is_part
     return (
         token.kind in ("word", "light")
         and token.text.endswith("s")
@@ -313,6 +357,11 @@ _SWITCHED = frozenset("switched turned set is are stays remains =".split())
 _DIVIDING = words.VERBS | words.PAST
 _DETERMINERS = frozenset("a an the our each everi thi it no".split())
 _AFTER_VERBS = frozenset("a an the at to from with as via into".split())
+
+
+def _endings(tokens: list[Token], cues: frozenset[str]) -> tuple[int, ...]:
+    ending = words.ENDINGS | words.LEAVING if cues & CHANGES else words.ENDINGS
+    return tuple(place for place, token in enumerate(tokens) if token.text.lower() in ending)
 
 
 def _qualifiers(tokens: list[Token]) -> dict[int | str, frozenset[str]]:

@@ -47,11 +47,6 @@ now today actually instead anymore longer correction since
 """)
 """Verbs and adverbs that many statements share without being about the same thing."""
 
-LABELS = frozenset(
-    "correction update decision decided note fix fyi reminder info warning change status".split()
-)
-"""Words that announce a statement before a colon."""
-
 VERBS = frozenset(
     """
 is are was were be been has have had do does did can could may might must should shall will would cannot
@@ -119,13 +114,16 @@ synchronous asynchronous
 ENDINGS = frozenset(
     """
 longer anymore gone deleted removed removes dropped drops retired deprecated decommissioned sunset
-abandoned wiped obsolete instead former formerly previous previously old quit quits left sold empty void
+abandoned wiped obsolete instead former formerly previous previously old quit quits left sold void
 ignored stopped stops ended cancelled canceled superseded discontinued archived scrapped ditched unused
-dead replaced replaces replacing from off uninstalled disabled lifted entfällt mehr alte ya remplace 410
-last expired killed reverted switched moved migrated ripped slipped out over
+dead replaced replaces replacing uninstalled disabled lifted entfällt mehr alte ya remplace 410
+last expired killed reverted ripped slipped
 """.split()
 )
 """Words that stand beside what has ended."""
+
+LEAVING = frozenset("from off out over".split())
+"""Words that stand beside it where a change is told."""
 
 NEGATIONS = _stems(
     "no not never nobody none neither without cannot nt nicht kein keine nie nunca jamais pas ne"

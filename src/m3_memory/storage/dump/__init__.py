@@ -188,6 +188,21 @@ def _read(column: Column, value: Value) -> Value:
     return struct.pack(f"<{len(numbers)}e", *numbers)
 
 
+def ensure_empty(database: Database) -> None:
+    """Raises StoreNotEmpty for a store that nothing can be restored into."""
+    with database.read("") as reader:
+        ((memories,),) = reader.rows(sql("SELECT count(DISTINCT memory_id) FROM memory_items"))
+    _ensure_none(number(memories))
+
+
+def _ensure_none(memories: int) -> None:
+    if memories:
+        raise StoreNotEmpty(
+            f"the store holds {memories:,} memories; a whole store is restored into an empty one",
+            "name another home folder or database, or move this store's file away; nothing was written",
+        )
+
+
 def restore(database: Database, lines: Lines, secret_key: bytes, *, examined: bool = False) -> Counter[str]:
     """Makes an empty store the one a dump tells of: numbers, times, history and key are its own.
 
@@ -221,11 +236,7 @@ def _begin(store: Connection, heading: Heading, secret_key: bytes) -> None:
             if heading.schema > number(schema)
             else "restore it with the version that wrote it, then open that store with this one",
         )
-    if memories:
-        raise StoreNotEmpty(
-            f"the store holds {memories:,} memories; a whole store is restored into an empty one",
-            "name another home folder or database, or move this store's file away; nothing was written",
-        )
+    _ensure_none(number(memories))
     for name in (*DERIVED, *_BY_NAME):
         store.execute(sql("DELETE FROM") + Sql(name))
     own = (heading.origin, secret_key, heading.created_at)

@@ -16,7 +16,7 @@ from m3_memory.surfaces.cli.command import Command
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from types import ModuleType
+    from collections.abc import Callable
 
     from m3_memory.launch import Launch
     from m3_memory.surfaces.cli.command import Answer, Doors
@@ -37,39 +37,14 @@ def _number(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _backup(launch: Launch, given: Namespace, _doors: Doors) -> Answer:
-    from m3_memory.surfaces.cli.maintenance import backup, list_backups
+def _at(place: str) -> Callable[[Launch, Namespace, Doors], Answer | int]:
+    """The function `module.name` of this package, imported when it is run."""
+    module, _, name = f"{__package__}.{place}".rpartition(".")
 
-    return (list_backups if given.list else backup)(given.folder, launch.store)
+    def run(launch: Launch, given: Namespace, doors: Doors) -> Answer | int:
+        return getattr(import_module(module), name)(launch, given, doors)
 
-
-def _doctor(launch: Launch, given: Namespace, doors: Doors) -> Answer:
-    from m3_memory.surfaces.cli.maintenance import accept, examine
-
-    return accept(launch) if given.accept_head else examine(launch, doors.examine)
-
-
-def _status(launch: Launch, _given: Namespace, _doors: Doors) -> int:
-    from m3_memory.surfaces.cli.status import EXIT_CODES, find_status, line
-
-    found = find_status(launch)
-    if launch.json or not sys.stdout.isatty():
-        output.print_json(found.told())
-    else:
-        output.print_text(line(found))
-    return EXIT_CODES[found.state]
-
-
-def _undo(launch: Launch, given: Namespace, doors: Doors) -> int:
-    from m3_memory.surfaces.cli.undoing import run
-
-    arguments = {name: value for name, value in vars(given).items() if value and name not in ("yes", "json")}
-    run(launch, arguments, doors, unasked=given.yes)
-    return 0
-
-
-def _cli(name: str) -> ModuleType:
-    return import_module(f"m3_memory.surfaces.cli.{name}")
+    return run
 
 
 def _flag(meaning: str, **more: Any) -> dict[str, Any]:
@@ -90,7 +65,7 @@ ADMINISTRATION: dict[str, Command] = {
     "setup": Command(
         "setup",
         "wire Claude Code and Cursor to this server, or take the entries out",
-        lambda launch, given, doors: _cli("setup.command").set_up(launch, given, doors.hosts()),
+        _at("setup.command.set_up"),
         {
             "--agents": _word("NAME,…", "these hosts only, such as claude-code,cursor", default=""),
             "--dry-run": _flag("say what would be done, and do nothing"),
@@ -100,32 +75,36 @@ ADMINISTRATION: dict[str, Command] = {
     ),
     "config": Command("config", "show every setting, its value and where that came from", _config),
     "doctor": Command(
-        *("doctor", "examine the store: rows, index, vectors and history must agree", _doctor),
+        "doctor",
+        "examine the store: rows, index, vectors and history must agree",
+        _at("maintenance.doctor"),
         {"--accept-head": _flag("instead: take the history of a copy put back as it is")},
     ),
-    "status": Command("status", "one line: where the store is, what it holds, whether all is well", _status),
+    "status": Command(
+        "status", "one line: where the store is, what it holds, whether all is well", _at("status.run")
+    ),
     "backup": Command(
-        *("backup [FOLDER]", "copy the whole store to a new file, named by the time", _backup),
+        "backup [FOLDER]",
+        "copy the whole store to a new file, named by the time",
+        _at("maintenance.backup"),
         {
             "folder": _word("FOLDER", "backups in the home folder", nargs="?", default=""),
             "--list": _flag("make none; name those that are there"),
         },
     ),
     "migrate": Command(
-        "migrate",
-        "bring the store up to this version, after a backup",
-        lambda launch, _given, _doors: _cli("maintenance").migrate(launch),
+        "migrate", "bring the store up to this version, after a backup", _at("maintenance.migrate")
     ),
     "operator": Command(
         "operator VERB",
         "the operator's passphrase: init sets it, change, status",
-        lambda launch, given, _: _cli("operator").run(launch, given.verb),
+        _at("operator.run"),
         {"verb": _verbs("init", "change", "status")},
     ),
     "project": Command(
         "project VERB …",
         "list projects; link, unlink, merge their names",
-        lambda launch, given, _: _cli("project").run(launch, given.verb, given.names, everything=given.all),
+        _at("project.run"),
         {
             "verb": _verbs("list", "link", "unlink", "merge"),
             "names": _word("NAME", "link NAME, unlink NAME, merge FROM INTO", nargs="*"),
@@ -135,7 +114,7 @@ ADMINISTRATION: dict[str, Command] = {
     "agents": Command(
         "agents VERB …",
         "list agents; isolate, join, grant, revoke, trust: the operator's word on one",
-        lambda launch, given, _: _cli("agents").run(launch, given.verb, given.words),
+        _at("agents.run"),
         {
             "verb": _verbs("list", "isolate", "join", "grant", "revoke", "trust"),
             "words": _word("WORD", "AGENT, then a circle, a grant, or a number from 0.5 to 1", nargs="*"),
@@ -144,7 +123,7 @@ ADMINISTRATION: dict[str, Command] = {
     "audit": Command(
         "audit VERB …",
         "verify: is the history whole, and are memories what it says; export it",
-        lambda launch, given, _: _cli("audit").run(launch, given),
+        _at("audit.run"),
         {
             "verb": _verbs("verify", "export"),
             "file": _word("FILE", "what export writes, or - for standard output", nargs="?", default=""),
@@ -155,7 +134,7 @@ ADMINISTRATION: dict[str, Command] = {
     "privacy": Command(
         "privacy VERB …",
         "probe: whether a text still stands in the bytes of any file of ours",
-        lambda launch, given, _: _cli("privacy").run(launch, given),
+        _at("privacy.run"),
         {
             "verb": _verbs("probe"),
             "texts": _word("TEXT", "what to look for; without one, the lines of the input", nargs="*"),
@@ -164,7 +143,7 @@ ADMINISTRATION: dict[str, Command] = {
     "review": Command(
         "review [VERB] …",
         "what waits for you: list, show ID; accept, reject, withdraw, bury, edit, undo ID",
-        lambda launch, given, doors: _cli("review").run(launch, given, doors),
+        _at("review.run"),
         {
             "verb": _word(
                 "VERB", "none: one after the other is asked", nargs="?", default="", choices=REVIEW_VERBS
@@ -174,7 +153,11 @@ ADMINISTRATION: dict[str, Command] = {
         },
     ),
     "undo": Command(
-        *("undo …", "take changes back: of a memory, a call, or an agent since a time; shown first", _undo),
+        *(
+            "undo …",
+            "take changes back: of a memory, a call, or an agent since a time; shown first",
+            _at("undoing.run"),
+        ),
         {
             "--event": _word("N", "one event, by its sequence in m3 memory history"),
             "--operation": _word("ID", "all that one call did"),
@@ -189,13 +172,13 @@ ADMINISTRATION: dict[str, Command] = {
     "reindex": Command(
         "reindex",
         "derive what searches use anew from the memories",
-        lambda launch, given, _: _cli("reindexing").run(launch, given.after),
+        _at("reindexing.run"),
         {"--after": _word("ITEM", "go on with a run that was stopped there", type=int, default=0)},
     ),
     "export": Command(
         "export FILE",
         "write what you may see, or the whole store, to a file",
-        lambda launch, given, _: _cli("moving").answer_export(launch, given),
+        _at("moving.answer_export"),
         {
             "file": _word("FILE", "the file to write, or - for standard output"),
             "--force": _flag("replace a file that is there"),
@@ -211,9 +194,7 @@ ADMINISTRATION: dict[str, Command] = {
     "import": Command(
         "import FILE",
         "write what a file of m3 export says, as yours",
-        lambda launch, given, _: _cli("moving").answer_import(
-            launch, given.file, dry_run=given.dry_run, accepted=given.operator
-        ),
+        _at("moving.answer_import"),
         {
             "file": _word("FILE", "what m3 export wrote, or an older export in one object"),
             "--dry-run": _flag("tell what would come in; store nothing"),
@@ -223,19 +204,19 @@ ADMINISTRATION: dict[str, Command] = {
     "restore": Command(
         "restore FILE",
         "make an empty store what a whole export tells of",
-        lambda launch, given, doors: _cli("moving").restore_file(launch, given.file, doors.examine),
+        _at("moving.restore_file"),
         {"file": _word("FILE", "what m3 export --whole-store wrote")},
     ),
     "move": Command(
         "move TO",
         "copy the whole store to another place or engine, and compare",
-        lambda launch, given, _: _cli("moving").move(launch, given.to),
+        _at("moving.move"),
         {"to": _word("TO", "a postgresql:// address, a path, or a declared store")},
     ),
     "worker": Command(
         "worker --once",
         "do what waits in the queue, such as late vectors",
-        lambda launch, _, doors: _cli("maintenance").work(launch, doors.work_once),
+        _at("maintenance.work"),
         {"--once": _flag("end when nothing waits any more", required=True)},
     ),
 }

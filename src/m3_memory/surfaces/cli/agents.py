@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
-from m3_memory.app import App
 from m3_memory.catalog.answers import plain
-from m3_memory.config import load_settings
 from m3_memory.domains.agents.service import registry
 from m3_memory.errors import InvalidArgument
-from m3_memory.kernel.caller import Grant
-from m3_memory.surfaces.cli.signing_in import as_operator
+from m3_memory.kernel.suggestion import did_you_mean, likely
+from m3_memory.surfaces.cli.opening import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from argparse import Namespace
+    from collections.abc import Mapping
 
     from m3_memory.launch import Launch
 
@@ -29,34 +27,20 @@ FORMS: Mapping[str, str] = {
 """What each verb takes."""
 
 
-def run(launch: Launch, verb: str, words: Sequence[str]) -> dict[str, Any]:
+def run(launch: Launch, given: Namespace, _doors: object) -> dict[str, Any]:
     """`list` answers {agents}; the others ask for the operator's passphrase, and answer the agent."""
+    verb, words = given.verb, given.words
     most = len(FORMS[verb].split())
     if not most - FORMS[verb].count("[") <= len(words) <= most:
         raise InvalidArgument(
             f"m3 agents {verb} does not take {len(words)} words", f"m3 agents {verb} {FORMS[verb]}".rstrip()
         )
-    given = [*words[:1], *(_READ.get(verb, str)(word) for word in words[1:])]
-    with closing(App.open(load_settings(), store=launch.store)) as app:
-        caller, _ = app.caller_for(launch)
-        if verb == "list":
-            return cast("dict[str, Any]", plain(registry.list_agents(app.context(caller))))
-        change = registry.CHANGES[verb]
-        return cast("dict[str, Any]", plain(change(app.context(as_operator(app, caller)), *given)))
-
-
-def _grant(word: str) -> Grant:
-    if word not in list(Grant):
-        raise InvalidArgument(f"there is no grant {word}", f"the grants are {', '.join(Grant)}")
-    return Grant(word)
-
-
-def _number(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise InvalidArgument(f"{word} is no number", "trust lies from 0.5 to 1") from error
-
-
-_READ: Mapping[str, Callable[[str], object]] = {"grant": _grant, "revoke": _grant, "trust": _number}
-"""How the second word of a verb is read."""
+    with opened(launch, signed_in=verb != "list") as (_, ctx):
+        listed = registry.list_agents(ctx)
+        found = listed if verb == "list" else registry.enrol(ctx, verb, *words)
+    known = [agent.agent_id for agent in listed.agents]
+    strangers = [name for name in words[:1] if name not in known]
+    told = [
+        f"no agent came by the name {name} yet. {did_you_mean(likely(name, known))}" for name in strangers
+    ]
+    return cast("dict[str, Any]", plain(found)) | ({"notices": told} if told else {})

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
-from m3_memory.app import App
 from m3_memory.catalog.answers import plain
-from m3_memory.config import load_settings
 from m3_memory.errors import InvalidArgument
 from m3_memory.storage.audit import audited, exported, owners
 from m3_memory.surfaces.cli.command import answer
 from m3_memory.surfaces.cli.export_files import STANDARD_OUTPUT, write_lines
-from m3_memory.surfaces.cli.signing_in import as_operator
+from m3_memory.surfaces.cli.opening import opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,7 +22,7 @@ WHOLE, BROKEN, DIFFERENT = 0, 6, 7
 """The exit codes of verify: all is whole; the history is not; the history is, and memories differ from it."""
 
 
-def run(launch: Launch, given: Namespace) -> int:
+def run(launch: Launch, given: Namespace, _doors: object) -> int:
     """`verify` answers {ok, history_is_whole, users}; `export FILE` writes the events, and answers {file}.
 
     All but verifying one's own asks for the operator's passphrase: a history crosses circles and projects.
@@ -33,12 +30,9 @@ def run(launch: Launch, given: Namespace) -> int:
     is_export = given.verb == "export"
     if bool(given.file) is not is_export or (given.whole_store and is_export):
         raise InvalidArgument("verify takes no file; export takes one", "m3 audit export FILE")
-    with closing(App.open(load_settings(), store=launch.store, as_it_is=True)) as app:
-        caller, _ = app.caller_for(launch)
-        if is_export or given.whole_store:
-            as_operator(app, caller)
+    with opened(launch, signed_in=is_export or given.whole_store, as_it_is=True) as (app, ctx):
         heads = app.database.heads.read()
-        with app.database.read(caller.user_id) as reader:
+        with app.database.read(ctx.started_as.user_id) as reader:
             theirs = owners(reader, everybody=given.whole_store)
             if is_export:
                 lines = (line for owner in theirs for line in exported(reader, owner, heads))

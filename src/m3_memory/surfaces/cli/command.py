@@ -53,6 +53,14 @@ class Command:
     arguments: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
 
 
+def called(session: Session, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+    """What the tool answers. Raises its error."""
+    outcome = session.call(tool, arguments)
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome
+
+
 def answer(launch: Launch, structured: Answer, tool: str = "", headline: str = "") -> None:
     """Prints a structured answer: JSON for programs, lines for a person at a terminal."""
     if launch.json or not sys.stdout.isatty():
@@ -62,12 +70,7 @@ def answer(launch: Launch, structured: Answer, tool: str = "", headline: str = "
 
 
 def confirmed(question: str, default: bool) -> bool:
-    """Whether the person says yes; an empty line is `default`, the end of input is no.
-
-    Questions go to standard error: standard output is the answer.
-    """
-    sys.stderr.write(output.visible(f"{question} [{'Y/n' if default else 'y/N'}]: "))
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    said = line.strip().lower()
-    return said in ("y", "yes") if said else default and bool(line)
+    """Whether the person says yes; an empty line is `default`, the end of input is no."""
+    line = output.asked(f"{question} [{'Y/n' if default else 'y/N'}]: ")
+    said = (line or "").strip().lower()
+    return said in ("y", "yes") if said else default and line is not None

@@ -6,10 +6,10 @@ import argparse
 import re
 import shlex
 import sys
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from m3_memory.errors import InvalidArgument, InvalidContent, UnknownTool
+from m3_memory.kernel.suggestion import did_you_mean, likely
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,6 @@ CONTENT = "content"
 LEFT_OUT = {"type": "auto"}
 """Required arguments that a shell may leave out, and what the command then sends."""
 
-_ALSO_CALLED = {"limit": "k", "n": "k", "count": "k", "text": "content"}
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*(=|$)")
 _VALUE_NAMES = {"integer": "N", "number": "X", "object": "JSON", "array": "JSON"}
 
@@ -101,10 +100,8 @@ class ToolCommand:
 
     def _unknown_flag(self, word: str) -> InvalidArgument:
         flag = word.partition("=")[0]
-        known = [_flag(given.name) for given in self.parameters]
-        other = _flag(_ALSO_CALLED.get(flag.lstrip("-"), ""))
-        near = [other] if other in known else get_close_matches(flag, known, n=2)
-        hint = _did_you_mean(near) or f"see {self._parser.prog} --help"
+        near = likely(flag.lstrip("-").replace("-", "_"), (given.name for given in self.parameters), 2)
+        hint = did_you_mean(map(_flag, near)) or f"see {self._parser.prog} --help"
         if flag == "--project":
             hint = "--project goes before the command: m3 --project P …"
         elif not flag.startswith("--"):
@@ -125,26 +122,28 @@ class ToolCommand:
             _declare((older if given.is_compat else self._parser).add_argument, given)
 
 
-def verbs_of(catalog: Mapping[str, Any], domain: str) -> dict[str, str]:
-    """The verbs of a domain, each with the first line of what its tool does; empty for no such domain."""
-    return {
-        _verb(tool): tool["description"].partition("\n")[0]
-        for tool in catalog["tools"]
-        if tool["domain"] == domain
-    }
+def verbs_of(catalog: Mapping[str, Any], word: str) -> dict[str, str]:
+    """The verbs after this word, each with the first line of what its tool does; empty for no such word."""
+    return {verb: tool["description"].partition("\n")[0] for verb, tool in _tools_of(catalog, word).items()}
 
 
-def find_command(catalog: Mapping[str, Any], domain: str, verb: str) -> ToolCommand:
-    """The tool that `m3 DOMAIN VERB` names, with `-` or `_` between words. Raises UnknownTool."""
-    wanted = _dashed(verb)
-    for tool in catalog["tools"]:
-        if tool["domain"] == domain and wanted in (_verb(tool), _dashed(tool["name"])):
+def find_command(catalog: Mapping[str, Any], word: str, verb: str) -> ToolCommand:
+    """The tool that `m3 WORD VERB` names, with `-` or `_` between words. Raises UnknownTool."""
+    wanted, tools = _dashed(verb), _tools_of(catalog, word)
+    for known, tool in tools.items():
+        if wanted in (known, _dashed(tool["name"])):
             return ToolCommand(catalog, tool)
-    verbs = verbs_of(catalog, domain)
     raise UnknownTool(
-        f"m3 {domain} has no command {verb}",
-        _did_you_mean(get_close_matches(wanted, verbs, n=3)) or f"it has {', '.join(verbs)}",
+        f"m3 {word} has no command {verb}",
+        did_you_mean(likely(wanted, tools)) or f"it has {', '.join(tools)}",
     )
+
+
+def _tools_of(catalog: Mapping[str, Any], word: str) -> dict[str, Mapping[str, Any]]:
+    """The tools of a domain by their verbs; for a word that is none, those whose names begin with it."""
+    own = {_verb(tool): tool for tool in catalog["tools"] if tool["domain"] == word}
+    named = {tool["name"].removeprefix(f"{word}_"): tool for tool in catalog["tools"]}
+    return own or {_dashed(verb): tool for verb, tool in named.items() if verb != tool["name"]}
 
 
 def unknown_command(catalog: Mapping[str, Any], word: str, commands: Iterable[str]) -> InvalidArgument:
@@ -154,10 +153,10 @@ def unknown_command(catalog: Mapping[str, Any], word: str, commands: Iterable[st
     for tool in catalog["tools"]:
         command = f"m3 {tool['domain']} {_verb(tool)}"
         meant |= {_verb(tool): command, _dashed(tool["name"]): command}
-    near = [meant[name] for name in get_close_matches(_dashed(word), meant, n=2, cutoff=0.7)]
+    near = [meant[name] for name in likely(_dashed(word), meant, 2, 0.7)]
     return InvalidArgument(
         f"there is no command {word}",
-        _did_you_mean(near) or f"there are {', '.join(known)}; see m3 --help",
+        did_you_mean(near) or f"there are {', '.join(known)}; see m3 --help",
     )
 
 
@@ -215,10 +214,6 @@ def _without_loose_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     flags = [word for word in words[:end] if _FLAG.match(word)]
     loose = [word for word in words[:end] if not _FLAG.match(word)]
     return flags, loose + list(words[end + 1 :])
-
-
-def _did_you_mean(near: Sequence[str]) -> str:
-    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def _as_switch(found: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from m3_memory.atomic_file import replacing
-from m3_memory.errors import InvalidArgument, StoreFull, StoreUnreachable
+from m3_memory.errors import FileUnavailable, InvalidArgument, StoreFull
 from m3_memory.surfaces.cli import output
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def write_lines(name: str, lines: Iterable[bytes], *, replace: bool) -> bytes:
 
     It has its name only once it is whole and on the disk; `-` is standard output. Raises InvalidArgument for
     one that is there already, unless it may be replaced, for a database, and for what is no file;
-    StoreUnreachable and StoreFull.
+    FileUnavailable and StoreFull.
     """
     if name == STANDARD_OUTPUT:
         last = _passed(lines, _show if sys.stdout.isatty() else sys.stdout.buffer.write)
@@ -45,7 +45,7 @@ def write_lines(name: str, lines: Iterable[bytes], *, replace: bool) -> bytes:
                 last = _passed(lines, file.write)
             _ensure_free(path, replace=replace)
     except OSError as error:
-        kind = StoreFull if error.errno in _FULL else StoreUnreachable
+        kind = StoreFull if error.errno in _FULL else FileUnavailable
         raise kind(
             f"{path} can't be written: {error.strerror or error}; there is no export",
             "name a file in a folder that this user may write to and that has room",
@@ -54,14 +54,14 @@ def write_lines(name: str, lines: Iterable[bytes], *, replace: bool) -> bytes:
 
 
 def lines_of(name: str) -> Iterator[bytes]:
-    """The lines of a file, each with its line feed. Raises StoreUnreachable for one that can't be read."""
+    """The lines of a file, each with its line feed. Raises FileUnavailable for one that can't be read."""
     with _opened(name) as file:
         while line := file.readline(_LONGEST_LINE_BYTES):
             yield line
 
 
 def digest_of(name: str) -> str:
-    """SHA-256 of a file, in hexadecimal. Raises StoreUnreachable for one that can't be read."""
+    """SHA-256 of a file, in hexadecimal. Raises FileUnavailable for one that can't be read."""
     with _opened(name) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -83,7 +83,7 @@ def _opened(name: str) -> Generator[BufferedReader]:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        raise StoreUnreachable(
+        raise FileUnavailable(
             f"{path} can't be read: {error.strerror or error}", "name a file that this user may read"
         ) from error
 

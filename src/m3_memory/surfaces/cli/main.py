@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
 from m3_memory import __version__
+from m3_memory.config import host_environment
 from m3_memory.errors import InvalidArgument, M3Error, NeedsOperator, StoreDamaged
 from m3_memory.generated import load_catalog
 from m3_memory.surfaces.cli import output
@@ -136,9 +137,19 @@ def _run_tool(launch: Launch, name: str, arguments: Mapping[str, Any], doors: Do
             outcome = session.as_operator(as_operator).call(name, arguments)
         if outcome.error is not None:
             raise outcome.error
-        answer(launch, outcome.structured or {}, name, outcome.text.rpartition("\n")[0])
+        told = _with_end_of_session(arguments, outcome.structured or {})
+        answer(launch, told, name, outcome.text.rpartition("\n")[0])
         sys.stdout.flush()  # what is still to be done at the end keeps no reader waiting
     return 0
+
+
+def _with_end_of_session(arguments: Mapping[str, Any], structured: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer to a write; of scope `session` with the notice that this process is the whole of it."""
+    is_lost = arguments.get("scope") == "session" and "id" in structured and not host_environment().session_id
+    if not is_lost:
+        return structured
+    told = "scope session is this one command: nothing reads the memory any more; --scope agent keeps it"
+    return {**structured, "notices": [*structured.get("notices", ()), told]}
 
 
 def _call(launch: Launch, given: Namespace, doors: Doors) -> int:

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from m3_memory.app import App
-from m3_memory.config import load_settings
 from m3_memory.domains.agents.service import operators
 from m3_memory.errors import InvalidArgument
+from m3_memory.surfaces.cli.opening import opened
 from m3_memory.surfaces.cli.signing_in import ask_unseen, sign_in
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from m3_memory.app import App
+    from m3_memory.context import Context
     from m3_memory.domains.agents.model import OperatorStatus
-    from m3_memory.kernel.caller import Caller
     from m3_memory.launch import Launch
 
 
-def run(launch: Launch, verb: str) -> dict[str, Any]:
+def run(launch: Launch, given: Namespace, _doors: object) -> dict[str, Any]:
+    """What `m3 operator` was told."""
+    return told(launch, given.verb)
+
+
+def told(launch: Launch, verb: str) -> dict[str, Any]:
     """One of init, change, status. Answers {is_set, set_at, last_event, removed}."""
-    with closing(App.open(load_settings(), store=launch.store)) as app:
-        caller, _ = app.caller_for(launch)
-        found = _done(app, caller, verb)._asdict()
+    with opened(launch) as (app, ctx):
+        found = _done(app, ctx, verb)._asdict()
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _done(app: App, caller: Caller, verb: str) -> OperatorStatus:
-    found = operators.status(app.context(caller))
+def _done(app: App, ctx: Context, verb: str) -> OperatorStatus:
+    found = operators.status(ctx)
     match verb:
         case "init" if found.is_set:
             raise InvalidArgument(operators.IS_SET, "m3 operator change changes it")
         case "init":
-            return operators.set_passphrase(app.context(caller), _ask_twice())
+            return operators.set_passphrase(ctx, _ask_twice())
         case "change":
-            proof = sign_in(app, caller)
-            return operators.change_passphrase(app.context(caller.as_operator()), proof, _ask_twice())
+            proof = sign_in(app, ctx.started_as)
+            return operators.change_passphrase(app.context(ctx.started_as.as_operator()), proof, _ask_twice())
         case _:
             return found
 

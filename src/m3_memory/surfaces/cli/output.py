@@ -55,6 +55,18 @@ def visible(text: str) -> str:
     return _ACTING.sub(_escape, text)
 
 
+def asked(prompt: str) -> str | None:
+    """The line typed after a prompt, which stands below all that was printed; None at the end of input.
+
+    Prompts go to standard error: standard output is the answer.
+    """
+    sys.stdout.flush()
+    sys.stderr.write(visible(prompt))
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    return line.rstrip("\n") if line else None
+
+
 def discard_output() -> None:
     """Nobody reads any more: what is still held must not fail when the interpreter ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

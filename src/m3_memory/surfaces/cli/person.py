@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from m3_memory.generated import load_catalog
 from m3_memory.kernel.clock import later
+from m3_memory.kernel.counting import counted
 from m3_memory.surfaces.cli.commands import in_shell_words
 
 if TYPE_CHECKING:
@@ -40,38 +41,48 @@ def _hits(answer: Mapping[str, Any]) -> Iterator[str]:
         title = f"{hit['title']}: " if hit["title"] else ""
         yield f"{number}. {title}{_shortened(hit['content'], hit['id'])}"
         until = f" until {_date(hit['valid_to'])}" if "valid_to" in hit else ""
-        trust = hit["trust_state"] if hit["trust_state"] != "accepted" else ""
-        store = hit.get("store", "")
-        facts = (hit["type"], f"since {_date(hit['valid_from'])}{until}", hit["agent_id"], trust, store)
-        yield "   " + " · ".join([*filter(None, facts), f"{hit['score']:.2f}", hit["id"]])
-        if hit["why"]:
-            yield f"   {hit['why']}"
+        since = f"since {_date(hit['valid_from'])}{until}"
+        facts = (hit["type"], since, hit["agent_id"], hit.get("store", ""))
+        yield "   " + " · ".join([*filter(None, facts), *_marks(hit), f"{hit['score']:.2f}", hit["id"]])
+        yield from [f"   {hit['why']}"] if hit["why"] else []
+        yield from _disputes(hit)
     yield from answer["degraded"]
     yield from (f"{lost['store']}: {lost['message']}; {lost['hint']}" for lost in answer.get("unreached", ()))
     if not answer["hits"]:
-        yield f"Looked in: {', '.join(map(_place, answer['scope']))}"
+        yield f"Looked in: {', '.join(map(place_in_words, answer['scope']))}"
 
 
 def _listed(answer: Mapping[str, Any]) -> Iterator[str]:
     for row in answer["memories"]:
         title = f"{row['title']}: " if row["title"] else ""
         yield f"{title}{_shortened(row['content'], row['id'], row.get('cut_from'))}"
-        trust = row["trust_state"] if row["trust_state"] != "accepted" else ""
-        used = f"used {row['use_count']} times" if "use_count" in row else ""
-        facts = (row["type"], _date(row["recorded_at"]), row["agent_id"], trust, used, row["id"])
-        yield "   " + " · ".join(filter(None, facts))
+        used = f"used {counted(row['use_count'], 'time')}" if "use_count" in row else ""
+        facts = (row["type"], f"stored {_date(row['recorded_at'])}", row["agent_id"], *_marks(row), used)
+        yield "   " + " · ".join([*filter(None, facts), row["id"]])
+        yield from _disputes(row)
     yield from (f"{each['count']:>8,} {each['type']}" for each in answer.get("by_type", ()))
     if "cursor" in answer:
         yield f"more: the same with --cursor {answer['cursor']}"
+
+
+def _marks(row: Mapping[str, Any]) -> Iterator[str]:
+    """How a memory is trusted, where that is not as ever."""
+    yield from [row["trust_state"]] if row["trust_state"] != "accepted" else []
+    yield from ["stale"] if row.get("stale") else []
+
+
+def _disputes(row: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"   DISPUTED by {other}: verify first" for other in row.get("disputed_by", ()))
 
 
 def _previewed(answer: Mapping[str, Any]) -> Iterator[str]:
     for hit in answer["hits"]:
         ranks = (f"{hit[by]}. {by.replace('_', ' ')}" for by in ("by_words", "by_meaning") if by in hit)
         yield f"{hit['rank']}. {hit['score']:.2f} {_shortened(hit['title'] or hit['content'], hit['id'])}"
-        yield "   " + " · ".join([*ranks, hit["why"], hit["id"]])
-    yield f"{answer['matching']} match in all"
-    yield from (f"{each['count']} more are left out: {each['because']}" for each in answer["hidden"])
+        yield "   " + " · ".join([*ranks, hit["why"], *_marks(hit), hit["id"]])
+        yield from _disputes(hit)
+    yield f"{counted(answer['matching'], 'match', 'matches')} in all"
+    yield from (f"besides, left out: {each['count']} ({each['because']})" for each in answer["hidden"])
     if about := answer.get("about"):
         rank = f"stands at {about['found']['rank']}" if "found" in about else about.get("because", "")
         yield f"{about['id']}: {rank}"
@@ -127,11 +138,6 @@ def _undone(answer: Mapping[str, Any]) -> Iterator[str]:
             why += f" of {kept['by_memory_id']}"
         yield f"kept       {kept['memory_id']}  event {kept['event']} ({kept['kind']}): {why}"
     yield from _warnings(answer)
-
-
-def _of_headline(answer: Mapping[str, Any]) -> Iterator[str]:
-    """The headline says it all; what is left are the warnings."""
-    yield from _noted(answer.get("warnings", ()))
 
 
 def _graph(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -197,16 +203,17 @@ def _imported(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _all_of(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield from _facts(answer, "")
+    scope: object = answer.get("scope")
+    places = map(place_in_words, cast("list[str]", scope)) if isinstance(scope, list) else ()
+    yield from _facts({**answer, "scope": [*places] or answer.get("scope")}, "")
 
 
 def _projects(answer: Mapping[str, Any]) -> Iterator[str]:
     """One project a line, the current one marked; below it its other names and the folders it was met in."""
     for project in answer["projects"]:
         last = f", the last of {_date(project['last_write_at'])}" if "last_write_at" in project else ""
-        memories = "memory" if project["memories"] == 1 else "memories"
         mark = "*" if project["current"] else " "
-        yield f"{mark} {project['name']}  {project['memories']:,} {memories}{last}"
+        yield f"{mark} {project['name']}  {counted(project['memories'], 'memory')}{last}"
         yield from (f"    also called {alias}" for alias in project["aliases"])
         yield from (f"    in {folder}" for folder in project["folders"] if folder != project["name"])
 
@@ -225,7 +232,8 @@ def _audit(answer: Mapping[str, Any]) -> Iterator[str]:
         for flaw in user["flaws"]:
             yield f"{flaw['part']}: at {flaw['where']}: {flaw['detail']} [{flaw['kind']}]"
         older = f", {user['unchecked']:,} of them from before they were digested" if user["unchecked"] else ""
-        yield f"{user['user_id']}: {user['events']:,} events, {user['beliefs']:,} beliefs{older}"
+        beliefs = counted(user["beliefs"], "belief")
+        yield f"{user['user_id']}: {counted(user['events'], 'event')}, {beliefs}{older}"
         yield f"  ends at event {user['head'][0]}, {user['head'][1]}"
     yield "all is whole" if answer["ok"] else "not all is whole"
 
@@ -241,7 +249,7 @@ def _each(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _warnings(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield from _noted(answer["warnings"])
+    yield from _noted(answer.get("warnings", ()))
 
 
 def _noted(sentences: Sequence[str]) -> Iterator[str]:
@@ -291,7 +299,7 @@ def _shortened(content: str, memory_id: str, cut_from: int | None = None) -> str
     return f"{line[:SHOWN_CHARACTERS]}… ({length:,} characters; m3 memory get {memory_id})"
 
 
-def _place(audience: str) -> str:
+def place_in_words(audience: str) -> str:
     """An audience in words: `agent/<user>/<circle>/<project or ->`, `session/…`, `user/<user>`."""
     kind, *parts = audience.split("/")
     match kind:
@@ -325,8 +333,8 @@ _FORMS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "memory_undo": _undone,
     "memory_unsupersede": _changed,
     "memory_graph": _graph,
-    "memory_link": _of_headline,
-    "memory_unlink": _of_headline,
+    "memory_link": _warnings,
+    "memory_unlink": _warnings,
     "memory_pin": _changed,
     "memory_unpin": _changed,
     "memory_export": _exported,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from m3_memory.app import App
-from m3_memory.config import load_settings
 from m3_memory.storage.reindex import reindex
+from m3_memory.surfaces.cli.opening import opened
 from m3_memory.surfaces.cli.output import print_text
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from m3_memory.declared_stores import DeclaredStore
     from m3_memory.launch import Launch
     from m3_memory.storage.reindex import Progress
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 _STEPS_BETWEEN_LINES = 50
 
 
-def run(launch: Launch, after: int) -> dict[str, Any]:
-    """Derives words, totals and vector files anew, from the version after item `after` on.
+def run(launch: Launch, given: Namespace, _doors: object) -> dict[str, Any]:
+    """Derives words, totals and vector files anew, from the version after the item named on.
 
     Answers {versions, last_item, vector_files_removed}. How far it came goes to standard error; a run that
     was stopped goes on with `--after` the last item named there.
     """
-    with closing(App.open(load_settings(), store=launch.store)) as app:
-        done, item = 0, after
-        for step, progress in enumerate(reindex(app.database, after), 1):
+    with opened(launch) as (app, _):
+        done, item = 0, given.after
+        for step, progress in enumerate(reindex(app.database, item), 1):
             done, item = progress.done, progress.item
             if step % _STEPS_BETWEEN_LINES == 0:
                 _tell(progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,12 +12,14 @@ from m3_memory.app import App
 from m3_memory.config import load_settings
 from m3_memory.declared_stores import MAIN
 from m3_memory.domains.agents.service import operators
-from m3_memory.domains.correction.service import waiting_for_owner
+from m3_memory.domains.correction.service.reviews import waiting_for_owner
 from m3_memory.errors import M3Error, NoStore, StoreDamaged, StoreOutdated
 from m3_memory.kernel.clock import seconds_between
+from m3_memory.kernel.counting import counted
 from m3_memory.storage.backup import backups_in
 from m3_memory.storage.overview import overview
 from m3_memory.storage.scheduled_backup import Schedule, missed, schedule_of
+from m3_memory.surfaces.cli import output
 
 if TYPE_CHECKING:
     from m3_memory.domains.agents.model import OperatorStatus
@@ -74,6 +77,16 @@ class Status:
         }
 
 
+def run(launch: Launch, _given: object, _doors: object) -> int:
+    """Prints the status, and returns the exit code that tells it."""
+    found = find_status(launch)
+    if launch.json or not sys.stdout.isatty():
+        output.print_json(found.told())
+    else:
+        output.print_text(line(found))
+    return EXIT_CODES[found.state]
+
+
 def find_status(launch: Launch) -> Status:
     """The status of the launch's store. Raises InvalidSettings, and UnknownStore for one not declared."""
     settings = load_settings()
@@ -101,7 +114,7 @@ def line(status: Status) -> str:
 
 
 def _facts(told: dict[str, Any]) -> list[str]:
-    counts, jobs, embedder = told["memories"], told["jobs"], told["embedder"]
+    counts, jobs, embedder, asked = told["memories"], told["jobs"], told["embedder"], told["reviews"]
     past = counts["all"] - counts["current"]
     dead = f", {jobs['dead']:,} dead" if jobs["dead"] else ""
     behind = f", {told['without_vectors']:,} without vectors" if told["without_vectors"] else ""
@@ -113,10 +126,10 @@ def _facts(told: dict[str, Any]) -> list[str]:
     )
     return [
         f"{told['engine']}, schema {told['schema_version']}",
-        f"{counts['current']:,} memories{f' and {past:,} past' if past else ''}",
-        f"{jobs['waiting']:,} jobs waiting{dead}",
+        f"{counted(counts['current'], 'memory')}{f' and {past:,} past' if past else ''}",
+        f"{counted(jobs['waiting'], 'job')} waiting{dead}",
         f"model {embedder['name']}{behind}",
-        *([f"{told['reviews']} questions wait for you: m3 review"] if told["reviews"] else []),
+        *([f"{counted(asked, 'question waits', 'questions wait')} for you: m3 review"] if asked else []),
         f"backup {_day(told['backup']['last'])}",
         f"operator {since}",
     ]
@@ -165,7 +178,7 @@ def _backup(app: App, schedule: Schedule | None) -> dict[str, Any]:
 
 def _jobs(found: Overview) -> list[str]:
     dead = found.jobs_dead
-    return [f"{dead} jobs failed too often: m3 doctor names them"] if dead else []
+    return [f"{counted(dead, 'job')} failed too often: m3 doctor names them"] if dead else []
 
 
 def _operator(found: OperatorStatus, now: str) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from m3_memory.errors import InvalidArgument
 from m3_memory.surfaces.cli import output
-from m3_memory.surfaces.cli.command import answer, confirmed
+from m3_memory.surfaces.cli.command import answer, called, confirmed
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Mapping
 
     from m3_memory.launch import Launch
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
 TOOL = "memory_undo"
 
 
-def run(launch: Launch, arguments: Mapping[str, Any], doors: Doors, *, unasked: bool) -> None:
+def run(launch: Launch, given: Namespace, doors: Doors) -> int:
     """Undoes what the arguments name, or, with `dry_run`, says what that would be.
 
-    Unless `unasked`, a person at the terminal sees that first, and says yes or no. Raises InvalidArgument
+    Without `yes` a person at the terminal sees that first, and says yes or no. Raises InvalidArgument
     where nobody can be asked.
     """
+    arguments = {name: value for name, value in vars(given).items() if value and name not in ("yes", "json")}
     with closing(doors.open_session(launch)) as session:
-        if not unasked and not arguments.get("dry_run") and not _agreed(launch, session, arguments):
+        if not given.yes and not arguments.get("dry_run") and not _agreed(launch, session, arguments):
             output.print_text("Nothing was undone.")
-            return
-        answer(launch, *_called(session, arguments))
+            return 0
+        _tell(launch, session, arguments)
+    return 0
 
 
 def _agreed(launch: Launch, session: Session, arguments: Mapping[str, Any]) -> bool:
@@ -38,13 +41,11 @@ def _agreed(launch: Launch, session: Session, arguments: Mapping[str, Any]) -> b
             "nobody is there to be asked whether to undo this",
             "add --dry-run to see what would be undone, and --yes to do it",
         )
-    answer(launch, *_called(session, {**arguments, "dry_run": True}))
+    _tell(launch, session, {**arguments, "dry_run": True})
     sys.stdout.flush()
     return confirmed("Undo this?", default=False)
 
 
-def _called(session: Session, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str, str]:
-    outcome = session.call(TOOL, arguments)
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.structured or {}, TOOL, outcome.text.rpartition("\n")[0]
+def _tell(launch: Launch, session: Session, arguments: Mapping[str, Any]) -> None:
+    outcome = called(session, TOOL, arguments)
+    answer(launch, outcome.structured or {}, TOOL, outcome.text.rpartition("\n")[0])

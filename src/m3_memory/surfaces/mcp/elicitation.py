@@ -29,16 +29,14 @@ def offers_forms(capabilities: Json, revision: int) -> bool:
 
 def question(arguments: Object, outcome: Outcome, revision: int) -> Object | None:
     """What to ask about a write that met one contradicting memory; None for any other outcome."""
-    answer, said = outcome.structured or {}, arguments.get("content")
-    conflicts = answer.get("conflicts")
-    if answer.get("status") != "disputed" or not answer.get("review_id"):
-        return None
-    if not isinstance(conflicts, list) or len(conflicts) != 1 or not isinstance(said, str):
-        return None
-    other = conflicts[0]
-    older = other.get("content") if isinstance(other, dict) else None
-    if not isinstance(older, str):
-        return None
+    said = arguments.get("content")
+    match outcome.structured:
+        case {"status": "disputed", "review_id": str(), "conflicts": [{"content": str(older)}]} if isinstance(
+            said, str
+        ):
+            pass
+        case _:
+            return None
     form: Object = {
         "message": f"Two memories contradict each other. Which holds?\n\nOlder: {_shown(older)}"
         f"\n\nNewer: {_shown(said)}",
@@ -60,11 +58,11 @@ def question(arguments: Object, outcome: Outcome, revision: int) -> Object | Non
 
 def decision(result: Json) -> str:
     """The decision that a client's result is; "" for declined, cancelled, or nothing of use."""
-    if not isinstance(result, dict) or result.get("action") != "accept":
-        return ""
-    content = result.get("content")
-    holds = content.get("holds") if isinstance(content, dict) else None
-    return DECISIONS.get(holds, "") if isinstance(holds, str) else ""
+    match result:
+        case {"action": "accept", "content": {"holds": str(holds)}}:
+            return DECISIONS.get(holds, "")
+        case _:
+            return ""
 
 
 def _shown(text: str) -> str:

@@ -61,9 +61,3 @@ class Listing:
             for tool in self.tools.values()
             if tool["essential"] or tool["domain"] in domains
         ]
-
-    def near(self, name: str) -> list[str]:
-        """Names of tools that look like an unknown one."""
-        from difflib import get_close_matches
-
-        return get_close_matches(name[:64], self.tools, n=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from m3_memory.kernel.suggestion import likely
 from m3_memory.surfaces.mcp.calls import Call, Failure, Pool, SharedSession, report
 from m3_memory.surfaces.mcp.client import Connection, KnownClient, Questions
 from m3_memory.surfaces.mcp.stdio import Oversized, decoded, encoded
@@ -194,7 +195,7 @@ class Server:
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(BAD_PARAMS, "arguments must be an object")
         if not self._listing.has(name):
-            near = self._listing.near(name)
+            near = likely(name, self._listing.tools)
             raise ProtocolError(
                 BAD_PARAMS, f"Unknown tool: {name[:200]}" + (f"; near: {', '.join(near)}" if near else "")
             )

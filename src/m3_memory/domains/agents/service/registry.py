@@ -7,7 +7,9 @@ the operator's, each change an event; they count from the agent's next call on, 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from m3_memory.domains.agents import queries
 from m3_memory.domains.agents.model import LEAST_TRUST, AgentList, Enrolment
@@ -18,7 +20,7 @@ from m3_memory.kernel.caller import OUR_AGENTS, SHARED_CIRCLE, Grant, agent_name
 from m3_memory.kernel.limits import MAX_LABEL_CHARACTERS, checked_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.agents.model import AgentRecord
@@ -66,42 +68,66 @@ def get(ctx: Context, agent_id: str) -> AgentRecord:
         return _known(reader, agent_id or ctx.started_as.agent_id)
 
 
-def set_trust(ctx: Context, agent_id: str, trust: float) -> AgentRecord:
-    """Sets the weight of what an agent says, from LEAST_TRUST to 1. Raises NeedsOperator, NotFound."""
-    with ctx.read() as reader:
-        _known(reader, _named(agent_id))
-    if not LEAST_TRUST <= trust <= 1:
-        raise InvalidArgument(f"trust lies from {LEAST_TRUST} to 1", "1 is what every agent starts with")
-    return _enrol(ctx, agent_id, f"has the trust {trust:g}", lambda of: of._replace(trust=float(trust)))
+def enrol(ctx: Context, verb: str, agent_id: str, word: str = "") -> AgentRecord:
+    """What the operator says of an agent, known yet or not, by one of VERBS; an event, where that is new.
 
-
-def isolate(ctx: Context, agent_id: str, circle: str = "") -> AgentRecord:
-    """Gives an agent a circle to itself: of its own name, unless another is given.
-
-    Raises InvalidArgument for one that others stand in, NeedsOperator.
+    Raises NeedsOperator, InvalidArgument for a word that the verb does not take, NotFound for the trust of an
+    agent that nobody knows.
     """
-    return _move(ctx, agent_id, circle or agent_id, is_new=True)
+    if not ctx.started_as.is_operator:
+        raise NeedsOperator(
+            "circles, grants and trust are the operator's to say", "ask the operator to do it"
+        )
+    name = _named(agent_id)
+    told, changed = VERBS[verb]
+    value = _read(ctx, verb, name, word)
+    with ctx.write() as writer:
+        _, found = queries.standing_of(writer, name)
+        known = found or Enrolment()
+        wanted = changed(known, value)
+        if wanted != known:
+            queries.put_agent(
+                writer, name, circle=wanted.circle, grants=wanted.written_grants, trust=wanted.trust
+            )
+            operation(ctx, writer).record("grant", "", 0, reason=f"agent {name} {told.format(value)}")
+        return _known(writer, name)
 
 
-def join(ctx: Context, agent_id: str, circle: str = SHARED_CIRCLE) -> AgentRecord:
-    """Puts an agent into a circle that there is. Raises InvalidArgument for another, NeedsOperator."""
-    return _move(ctx, agent_id, circle, is_new=False)
+VERBS: Mapping[str, tuple[str, Callable[[Enrolment, Any], Enrolment]]] = {
+    "isolate": ("was isolated in the circle {}", lambda of, circle: of._replace(circle=circle)),
+    "join": ("joined the circle {}", lambda of, circle: of._replace(circle=circle)),
+    "grant": ("was granted {}", lambda of, given: of._replace(grants=of.grants | {given})),
+    "revoke": ("lost the grant {}", lambda of, taken: of._replace(grants=of.grants - {taken})),
+    "trust": ("has the trust {:g}", lambda of, trust: of._replace(trust=trust)),
+}
+"""What an operator may do with an agent: how its event tells it, and what becomes of the enrolment.
+
+`isolate` gives it a circle to itself, of its own name unless another is said; `join` puts it into one that
+there is, the shared one unless another is said; `trust` is the weight of what it says.
+"""
 
 
-def grant(ctx: Context, agent_id: str, given: Grant) -> AgentRecord:
-    """Gives an agent a grant. Raises NeedsOperator."""
-    return _enrol(ctx, agent_id, f"was granted {given}", lambda of: of._replace(grants=of.grants | {given}))
+def _read(ctx: Context, verb: str, name: str, word: str) -> Grant | float | str:
+    """The word that goes with a verb, as what it means."""
+    match verb:
+        case "grant" | "revoke":
+            if word not in list(Grant):
+                raise InvalidArgument(f"there is no grant {word}", f"the grants are {', '.join(Grant)}")
+            return Grant(word)
+        case "trust":
+            get(ctx, name)
+            with suppress(ValueError):
+                if LEAST_TRUST <= (trust := float(word)) <= 1:
+                    return trust
+            raise InvalidArgument(
+                f"{word[:80]} is no trust: it lies from {LEAST_TRUST} to 1", "every agent starts with 1"
+            )
+        case _:
+            return _circle(ctx, name, word, is_new=verb == "isolate")
 
 
-def revoke(ctx: Context, agent_id: str, taken: Grant) -> AgentRecord:
-    """Takes a grant back. Raises NeedsOperator."""
-    return _enrol(
-        ctx, agent_id, f"lost the grant {taken}", lambda of: of._replace(grants=of.grants - {taken})
-    )
-
-
-def _move(ctx: Context, agent_id: str, circle: str, *, is_new: bool) -> AgentRecord:
-    name, wanted = _named(agent_id), _named(circle)
+def _circle(ctx: Context, name: str, word: str, *, is_new: bool) -> str:
+    wanted = _named(word or (name if is_new else SHARED_CIRCLE))
     others = [agent for agent in list_agents(ctx).agents if agent.agent_id != name]
     there = sorted({SHARED_CIRCLE, *(agent.circle for agent in others)})
     if (wanted in there) is is_new:
@@ -109,27 +135,7 @@ def _move(ctx: Context, agent_id: str, circle: str, *, is_new: bool) -> AgentRec
             f"others stand in the circle {wanted}" if is_new else f"nobody stands in the circle {wanted}",
             f"isolate takes one of its own, join one of these: {', '.join(there)}",
         )
-    verb = "was isolated in" if is_new else "joined"
-    return _enrol(ctx, name, f"{verb} the circle {wanted}", lambda of: of._replace(circle=wanted))
-
-
-def _enrol(ctx: Context, agent_id: str, told: str, change: Callable[[Enrolment], Enrolment]) -> AgentRecord:
-    """What the operator says of an agent, known yet or not; an event, where it is not said already."""
-    if not ctx.started_as.is_operator:
-        raise NeedsOperator(
-            "circles, grants and trust are the operator's to say", "ask the operator to do it"
-        )
-    name = _named(agent_id)
-    with ctx.write() as writer:
-        _, found = queries.standing_of(writer, name)
-        known = found or Enrolment()
-        wanted = change(known)
-        if wanted != known:
-            queries.put_agent(
-                writer, name, circle=wanted.circle, grants=wanted.written_grants, trust=wanted.trust
-            )
-            operation(ctx, writer).record("grant", "", 0, reason=f"agent {name} {told}")
-        return _known(writer, name)
+    return wanted
 
 
 def _seen(ctx: Context, state: str = "", **labels: str) -> AgentRecord:
@@ -153,13 +159,3 @@ def _named(agent_id: str) -> str:
             "m3 agents list names the agents",
         )
     return name
-
-
-CHANGES: Mapping[str, Callable[..., AgentRecord]] = {
-    "isolate": isolate,
-    "join": join,
-    "grant": grant,
-    "revoke": revoke,
-    "trust": set_trust,
-}
-"""What an operator may do with an agent, by the verbs of `m3 agents`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from m3_memory.context import Standing
 from m3_memory.domains.agents import queries
-from m3_memory.domains.agents.model import enrolled, placed
+from m3_memory.domains.agents.model import CHANGED, SET, enrolled, placed
 from m3_memory.domains.agents.service.operators import told
 from m3_memory.errors import M3Error
 from m3_memory.kernel.caller import Scope
@@ -64,7 +64,8 @@ class Arrivals:
         is_noted = not caller.folder or (caller.folder, caller.project) in {met[:2] for met in known}
         with self._changing:
             self._met[arrival] = is_noted
-        return Standing(here, (*elsewhere, *operator_news(reader), *_place_news(reader, caller, here, known)))
+        place = _place_news(reader, caller, here, known)
+        return Standing(here, (*elsewhere, *_in_a_line(operator_news(reader)), *place))
 
     def note(self, stores: Iterable[Store]) -> None:
         """Notes the places met since the last time, each in the store it was met in: once they were told of.
@@ -88,6 +89,13 @@ def operator_news(reader: Reader) -> list[str]:
     """What was changed for a day: the operator's passphrase, and agents' circles, grants and trust."""
     events = queries.last_grants(reader, _MOST_NEWS)
     return [str(told(event)) for event in events if plus(event[0], NEWS_SECONDS) >= reader.now]
+
+
+def _in_a_line(news: list[str]) -> list[str]:
+    """The weightiest of an operator's acts, with how many more there are: a passphrase before all others."""
+    first, *others = sorted(news, key=lambda said: SET not in said and CHANGED not in said) or [""]
+    more = f"; and {len(others)} more of an operator's acts: m3 doctor tells them" if others else ""
+    return [first + more] if first else []
 
 
 def _circle_news(caller: Caller, enrolment: Enrolment | None) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from m3_memory.catalog.answers import LIST_BYTES, fitting, size_bytes
 from m3_memory.domains.correction import queries
 from m3_memory.domains.correction.model import (
     DecideResult,
@@ -17,22 +18,26 @@ from m3_memory.domains.correction.model import (
     ReviewItem,
     ReviewList,
 )
-from m3_memory.domains.correction.service.plans import apply, checked, in_words, stale
+from m3_memory.domains.correction.service.plans import (
+    apply,
+    cleaned,
+    in_words,
+    question_of,
+    stale,
+    worded,
+)
 from m3_memory.domains.memories.model.review import (
     Act,
     Plan,
     PlanStep,
-    Question,
     ReviewKind,
     ReviewState,
     as_text,
-    mark_of,
+    named_in,
     plan_text,
 )
-from m3_memory.domains.memories.service import changes
-from m3_memory.domains.memories.service.changes import UpdateRequest
 from m3_memory.domains.memories.service.drafts import without_secrets
-from m3_memory.domains.memories.service.endings import end_all
+from m3_memory.domains.memories.service.endings import end_all, pinned_among
 from m3_memory.domains.memories.service.operations import operation
 from m3_memory.domains.memories.service.reviews import (
     ask_all,
@@ -44,41 +49,32 @@ from m3_memory.domains.memories.service.reviews import (
 )
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.domains.memories.service.targets import target
+from m3_memory.domains.memories.service.tombstones import refusal, tombstoned, writing
 from m3_memory.domains.memories.service.trusting import set_trust_all
 from m3_memory.errors import InvalidArgument, NeedsOperator, NotFound, PlanStale
-from m3_memory.kernel.redaction import redact_json
+from m3_memory.kernel.normal import normal_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.memories.service.operations import Operation
-    from m3_memory.domains.memories.service.targets import Target
     from m3_memory.storage.database import Reader
 
 WHEN_LAPSED = "everything stays as it stands; what waits as candidate stays a candidate"
 """What becomes of a question that nobody decides in time."""
 
+LONGEST_PLAN_BYTES = LIST_BYTES // 4
+"""What the steps of one proposed plan may take in words."""
+
+WITHHELD = "(rejected or erased since)"
+"""What stands for the text of a plan that may not be said any more."""
+
 ELICITED = "elicited"
 """Who decided, where a person answered a host's own prompt: nobody proved to be the operator."""
 
-_ENDED = {
-    Decision.ACCEPT: ReviewState.ACCEPTED,
-    Decision.REJECT: ReviewState.REJECTED,
-    Decision.WITHDRAW: ReviewState.REJECTED,
-    Decision.BURY: ReviewState.REJECTED,
-}
 _READABLE = frozenset({"current", "candidate"})
 _REMEDY = "review_list shows what waits, each with its digest"
-
-
-class ListRequest(NamedTuple):
-    """Which questions to show: all that wait, those of one memory, or one, whatever became of it."""
-
-    limit: int = 20
-    offset: int = 0
-    memory_id: str = ""
-    review_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,54 +82,72 @@ class DecideRequest:
     """A decision on the question shown under this digest; `content` is a better text for what wins."""
 
     review_id: str
-    digest: str
+    digest: str | None
     decision: Decision
     content: str = ""
 
 
-def listed(ctx: Context, request: ListRequest) -> ReviewList:
-    """The questions that concern the caller. Raises NotFound for a review_id that does not."""
+def listed(ctx: Context, limit: int, offset: int, memory_id: str, review_id: str) -> ReviewList:
+    """The questions that concern the caller: all that wait, those of one memory, or one, decided or not.
+
+    Raises NotFound for a review_id that does not concern it.
+    """
     with ctx.read() as reader:
         audiences = concerned_audiences(reader, ctx.caller)
-        which = queries.waiting(reader, audiences, request.memory_id)
-        items = (
-            [_found(reader, request.review_id, audiences)]
-            if request.review_id
-            else queries.page(reader, which, request.limit, request.offset)
-        )
-        return ReviewList(_shown(ctx, reader, items), queries.count(reader, which), WHEN_LAPSED)
+        which = queries.waiting(reader, audiences, memory_id)
+        if review_id:
+            items = [_found(reader, review_id, audiences)]
+        else:
+            items = queries.page(reader, which, limit, offset)
+        total = queries.count(reader, queries.decidable(which))
+        return ReviewList([*fitting(_shown(ctx, reader, items, audiences))], total, WHEN_LAPSED)
 
 
 def waiting_for_owner(reader: Reader) -> int:
     """How many questions wait for the reader's user, wherever they were asked."""
-    return queries.count(reader, queries.waiting(reader, user_audiences(reader)))
+    return queries.count(reader, queries.decidable(queries.waiting(reader, user_audiences(reader))))
 
 
 def propose(ctx: Context, steps: Sequence[PlanStep], reason: str) -> ProposeResult:
     """Puts a plan about memories of one audience the caller holds to a person; nothing is changed.
 
-    Raises InvalidArgument for a plan that could never be carried out, what `target` raises for a memory.
+    It is rehearsed as a person would carry it out now. Raises what that raises, InvalidArgument where they
+    lie in several, what `target` raises for a memory, SecretRefused, Tombstoned.
     """
-    steps = checked(steps)
-    with ctx.write() as writer:
+    steps, (told, _) = cleaned(ctx, steps), without_secrets(ctx, {"reason": reason})
+    if size_bytes(list(map(in_words, steps))) > LONGEST_PLAN_BYTES:
+        raise InvalidArgument("the plan is too long for a person to read", "send it in parts")
+    with writing(ctx, rehearses=True) as writer:
+        _places(ctx, writer, steps)
         op = operation(ctx, writer)
-        named = dict.fromkeys(id_ for step in steps for id_ in (step.id, step.other_id) if id_)
-        found = [target(writer, ctx.caller, memory_id) for memory_id in named]
-        audiences = {of.belief.audience for of in found}
-        if len(audiences) != 1:
-            raise InvalidArgument("the memories of a plan lie in one place", "make a plan for each place")
-        steps = [replace(step, changes=_without_secrets(writer, dict(step.changes))) for step in steps]
-        plan = Plan(tuple(steps), {of.belief.memory_id: mark_of(of.belief) for of in found})
-        evidence = {"reason": _without_secrets(writer, reason), "proposed_by": ctx.caller.agent_id}
-        question = Question(ReviewKind.PLAN, audiences.pop(), tuple(named), evidence, plan)
-        key = as_text([plan_text(plan), evidence])
-        ((review_id, is_new),) = ask_all(op, [replace(question, derived_from=(*named, key))])
-        item = _found(writer, review_id, [question.audience])
-        counts = Counter(step.act.value for step in steps)
-        status = "asked" if is_new else item.state
-        return ProposeResult(
-            review_id, status, item.digest, in_words(item.plan), dict(counts), item.lapses_at
-        )
+        apply(replace(op, caller=ctx.caller.as_operator()), Plan(tuple(steps)))
+    with writing(ctx) as writer:
+        audiences = _places(ctx, writer, steps)
+        said = [(audience, normal_hash(told["reason"])) for audience in audiences]
+        for buried in filter(None, tombstoned(writer, said, ctx.caller)):
+            raise refusal(buried)
+        evidence = {"reason": told["reason"], "proposed_by": ctx.caller.agent_id}
+        question = question_of(writer, audiences.pop(), steps, evidence)
+        once = (*question.memories, as_text([plan_text(question.plan), evidence]))
+        (asked,) = ask_all(operation(ctx, writer), [replace(question, derived_from=once)])
+        item = _found(writer, asked.review_id, [question.audience])
+    return ProposeResult(
+        item.review_id,
+        "asked" if asked.is_new else item.state,
+        item.digest,
+        list(map(in_words, item.plan.steps)),
+        dict(Counter(step.act.value for step in steps)),
+        item.lapses_at,
+    )
+
+
+def _places(ctx: Context, reader: Reader, steps: Sequence[PlanStep]) -> set[int]:
+    """The one audience of the memories that steps name, all of which the caller may change."""
+    found = [target(reader, ctx.caller, memory_id) for memory_id in named_in(steps)]
+    audiences = {of.belief.audience for of in found}
+    if len(audiences) != 1:
+        raise InvalidArgument("the memories of a plan lie in one place", "make a plan for each place")
+    return audiences
 
 
 def decide(ctx: Context, request: DecideRequest) -> DecideResult:
@@ -145,155 +159,178 @@ def decide(ctx: Context, request: DecideRequest) -> DecideResult:
     """
     if not ctx.caller.is_operator:
         raise NeedsOperator("only a person decides this", "ask the person: m3 review")
-    if request.content:
-        cleaned, _ = without_secrets(ctx, {"content": request.content})
-        request = replace(request, content=cleaned["content"])
-    with ctx.write() as writer:
-        item = _found(writer, request.review_id, concerned_audiences(writer, ctx.caller))
-        _ensure_shown(writer, item, request.digest)
-        result = _decided(operation(ctx, writer), item, request, ctx.caller.agent_id)
-    return _ensure_done(result)
+    clean, _ = without_secrets(ctx, {"content": request.content})
+    return _decided(ctx, replace(request, content=clean["content"]), ctx.caller.agent_id)
 
 
 def elicited(ctx: Context, review_id: str, decision: Decision) -> DecideResult:
-    """A person's answer to a host's prompt about a conflict of two memories that nobody verified.
+    """A person's answer to a host's prompt about a conflict of two memories that nobody verified or pinned.
 
     It is the caller's own act, recorded as elicited, and undone like any. Raises as `decide` does, and
     NeedsOperator for what such an answer does not decide.
     """
-    with ctx.write() as writer:
-        item = _found(writer, review_id, concerned_audiences(writer, ctx.caller))
-        _ensure_shown(writer, item, item.digest)
-        found = believed(writer, item.memories)
-        trusted = {of.belief.trust_state for of in found.values()}
-        acts = {step.act for step in item.plan.steps}
-        fits = item.kind == ReviewKind.CONFLICT and len(found) == 2 and acts <= {Act.SUPERSEDE}
-        if not fits or trusted != {"accepted"} or decision is Decision.BURY:
-            raise NeedsOperator("this is decided by the operator alone", "ask the person: m3 review")
-        request = DecideRequest(review_id, item.digest, decision)
-        result = _decided(operation(ctx, writer), item, request, ELICITED)
-    return _ensure_done(result)
+    return _decided(ctx, DecideRequest(review_id, None, decision), ELICITED)
 
 
-def lapse(op: Operation, limit: int = 500) -> int:
-    """Closes open questions of the owner whose time is over, with an event each; returns how many."""
-    items = queries.lapsed(op.writer, op.writer.owner, limit)
-    for item in items:
+overdue = queries.overdue
+"""The ids of open questions of the reader's user that nobody answered in time: a query."""
+
+
+def lapse(op: Operation, review_ids: Sequence[str]) -> None:
+    """Closes open questions whose time is over, with an event each."""
+    for item in queries.named(op.writer, review_ids):
         _close(op, item, ReviewState.LAPSED, "", "")
-    return len(items)
 
 
-def _decided(op: Operation, item: ReviewItem, request: DecideRequest, by: str) -> DecideResult:
+def _decided(ctx: Context, request: DecideRequest, by: str) -> DecideResult:
     """Carries a decision out, or closes the question as stale where it can't be any more."""
-    if request.content and request.decision is not Decision.ACCEPT:
+    accepts, changed, done = request.decision is Decision.ACCEPT, list[str](), list[str]()
+    if request.content and not accepts:
         raise InvalidArgument("content goes with accept", "leave it out")
-    state, changed, reason = _ENDED[request.decision], list[str](), f"review {item.review_id}"
-    if request.decision is Decision.ACCEPT:
-        if stale(op.writer, item.plan):
+    with writing(ctx) as writer:
+        op = operation(ctx, writer)
+        item = _found(writer, request.review_id, concerned_audiences(writer, ctx.caller))
+        _ensure_shown(writer, item, request.digest)
+        if by == ELICITED:
+            _ensure_elicitable(writer, item, request.decision)
+        state = ReviewState.ACCEPTED if accepts else ReviewState.REJECTED
+        if accepts and stale(writer, item.plan):
             state = ReviewState.STALE
         else:
-            changed = apply(op, _edited(op, item.plan, request.content))
-    elif request.decision is not Decision.REJECT:
-        newcomer = _newcomer(op, item)
-        if request.decision is Decision.WITHDRAW:
-            end_all(op, [newcomer.belief.memory_id], "delete", reason)
-        else:
-            set_trust_all(op, [(newcomer, "rejected")], reason)
-        changed = [newcomer.belief.memory_id]
-    decision = as_text({"decision": request.decision.value, "changed": changed, "operation": op.operation_id})
-    _close(op, item, state, decision, by)
-    return DecideResult(item.review_id, state.value, op.operation_id, changed)
-
-
-def _ensure_done(result: DecideResult) -> DecideResult:
-    """Raises PlanStale, once it is stored that a question was."""
-    if result.status == ReviewState.STALE:
+            changed, done = _carried_out(op, item, request)
+        told = {"decision": request.decision.value, "changed": changed, "operation": op.operation_id}
+        _close(op, item, state, as_text(told), by)
+    if state is ReviewState.STALE:
         raise PlanStale(
-            f"what review {result.review_id} is about changed after it was asked; nothing was done",
+            f"what review {item.review_id} is about changed after it was asked; nothing was done",
             "the question is closed as stale; look at what holds now",
         )
-    return result
+    return DecideResult(item.review_id, state.value, op.operation_id, changed, done)
+
+
+def _carried_out(op: Operation, item: ReviewItem, request: DecideRequest) -> tuple[list[str], list[str]]:
+    """Does what was decided; the ids of what that changed, and what it did in words."""
+    if request.decision is Decision.ACCEPT:
+        plan = worded(item.plan, request.content)
+        return apply(op, plan), [in_words(step) for step in plan.steps]
+    if request.decision is Decision.REJECT:
+        return [], []
+    if not item.newcomer:
+        raise InvalidArgument(
+            "this question is about no newer memory", "reject it: all stays; memory_delete ends one memory"
+        )
+    found = believed(op.writer, [item.newcomer])
+    if not found or item.newcomer in stale(op.writer, item.plan):
+        raise PlanStale("the newer memory changed after this was asked", "look at what holds now: reject it")
+    if request.decision is Decision.BURY:
+        set_trust_all(op, [(of, "rejected") for of in found.values()], f"review {item.review_id}")
+        return [item.newcomer], [f"rejected {item.newcomer}: what it says may not be said again"]
+    end_all(op, [item.newcomer], "delete", f"review {item.review_id}")
+    return [item.newcomer], [f"deleted {item.newcomer}"]
 
 
 def _close(op: Operation, item: ReviewItem, state: ReviewState, decision: str, by: str) -> None:
     settle(op, item.review_id, (ReviewState.OPEN, state), decision, by)
-    first, *others = item.memories or ("",)
+    first, other, *_ = (*item.memories, "", "")
     told = f"{ELICITED}: {state}" if by == ELICITED else state.value
-    other = others[0] if others else ""
     op.record("review", first, 0, other_id=other, reason=f"{told} {item.review_id}")
 
 
-def _newcomer(op: Operation, item: ReviewItem) -> Target:
-    """The memory that a question was asked because of: the last it names."""
-    found = believed(op.writer, item.memories[-1:])
-    if not found or stale(op.writer, item.plan).keys() & found.keys():
-        raise PlanStale("the newer memory changed after this was asked", "look at what holds now: reject it")
-    return found[item.memories[-1]]
-
-
-def _edited(op: Operation, plan: Plan, content: str) -> Plan:
-    """The plan once the text that wins has become this one, by an ordinary change."""
-    if not content:
-        return plan
-    for place, step in enumerate(plan.steps):
-        if step.act is Act.UPDATE and not step.other_id:
-            edited = replace(step, changes={**step.changes, "content": content})
-            return Plan((*plan.steps[:place], edited, *plan.steps[place + 1 :]), plan.expects)
-        winner = step.other_id if step.act in (Act.SUPERSEDE, Act.UPDATE) else step.id
-        if step.act in (Act.SUPERSEDE, Act.UPDATE, Act.ACCEPT, Act.VERIFY):
-            changes.update_in(
-                op, believed(op.writer, [winner])[winner], UpdateRequest(winner, content=content)
-            )
-            mark, _ = standing_as(op.writer, [winner])[winner]
-            return Plan(plan.steps, {**plan.expects, winner: mark})
-    raise InvalidArgument("no text wins by this plan", "accept it without content")
-
-
 def _found(reader: Reader, review_id: str, audiences: Sequence[int]) -> ReviewItem:
-    item = queries.find(reader, review_id, audiences)
-    if item is None:
-        raise NotFound("no such question in what you may see", _REMEDY)
-    return item
+    for item in queries.named(reader, [review_id]):
+        if item.audience in audiences:
+            return item
+    raise NotFound("no such question in what you may see", _REMEDY)
 
 
-def _ensure_shown(reader: Reader, item: ReviewItem, digest: str) -> None:
+def _ensure_shown(reader: Reader, item: ReviewItem, digest: str | None) -> None:
     if item.state != ReviewState.OPEN:
         raise PlanStale(f"review {item.review_id} was closed before: {item.state}", _REMEDY)
     if item.lapses_at <= reader.now:
         raise PlanStale(f"review {item.review_id} lapsed at {item.lapses_at}: {WHEN_LAPSED}", _REMEDY)
-    if item.digest != digest:
-        raise PlanStale(f"review {item.review_id} is not what was shown under {digest[:16]}", _REMEDY)
+    if digest not in (None, item.digest):
+        raise PlanStale(f"review {item.review_id} is not what was shown under {digest:.16}", _REMEDY)
 
 
-def _without_secrets(reader: Reader, value: Any) -> Any:
-    return redact_json(value, reader.secret_key)[0]
+def _ensure_elicitable(reader: Reader, item: ReviewItem, decision: Decision) -> None:
+    found = believed(reader, item.memories)
+    trusted = {of.belief.trust_state for of in found.values()}
+    acts = {step.act for step in item.plan.steps}
+    fits = item.kind == ReviewKind.CONFLICT and len(found) == 2 and acts <= {Act.SUPERSEDE}
+    fits = fits and not pinned_among(reader, item.memories)
+    if not fits or trusted != {"accepted"} or decision is Decision.BURY:
+        raise NeedsOperator("this is decided by the operator alone", "ask the person: m3 review")
 
 
 # What is shown.
 
 
-def _shown(ctx: Context, reader: Reader, items: Sequence[ReviewItem]) -> list[Review]:
+def _shown(
+    ctx: Context, reader: Reader, items: Sequence[ReviewItem], audiences: Sequence[int]
+) -> list[Review]:
     named = {memory_id for item in items for memory_id in item.memories}
     newest = {memory_id: belief for memory_id, (_, belief) in standing_as(reader, named).items()}
     texts = believed(reader, list(named))
-    held = frozenset(concerned_audiences(reader, ctx.caller))
 
     def memory(memory_id: str) -> ReviewedMemory:
         belief = newest.get(memory_id)
-        if belief is None or belief.audience not in held:
+        if belief is None or belief.audience not in audiences:
             return ReviewedMemory(memory_id, "gone", "")
         state, since = state_now(reader, belief)
-        readable = state in _READABLE or ctx.caller.is_operator
-        return (
-            _reviewed(texts[memory_id], state, since)
-            if readable and memory_id in texts
-            else (ReviewedMemory(memory_id, state, since))
+        of = texts.get(memory_id) if state in _READABLE or ctx.caller.is_operator else None
+        if of is None:
+            return ReviewedMemory(memory_id, state, since)
+        said = of.version
+        return ReviewedMemory(
+            *(memory_id, state, since, said.type, said.title or None, said.content),
+            *(belief.trust_state, said.agent_id, belief.valid_from),
         )
 
-    return [
-        _review(item, _state(reader, item), [memory(memory_id) for memory_id in item.memories])
-        for item in items
-    ]
+    return [_review(item, _readable(reader, item), list(map(memory, item.memories))) for item in items]
+
+
+class _Readable(NamedTuple):
+    """What is shown of a question, without texts that were rejected or erased since."""
+
+    state: str
+    plan: list[str]
+    evidence: dict[str, Any]
+
+
+def _readable(reader: Reader, item: ReviewItem) -> _Readable:
+    evidence, steps, said = json.loads(item.evidence), item.plan.steps, set[str]()
+    _each_text([evidence, *(dict(step.changes) for step in steps)], lambda text: said.add(text) or text)
+    texts = sorted(said)
+    found = tombstoned(reader, [(item.audience, normal_hash(text)) for text in texts]) if texts else []
+    buried = {text for text, tombstone in zip(texts, found, strict=True) if tombstone}
+
+    def shown(value: Any) -> Any:
+        return _each_text(value, lambda text: WITHHELD if text in buried else text)
+
+    plan = [in_words(replace(step, changes=shown(dict(step.changes)))) for step in steps]
+    return _Readable(_state(reader, item), plan, shown(evidence))
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it changed."""
+    match value:
+        case str():
+            return change(value)
+        case dict():
+            return {name: _each_text(each, change) for name, each in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_each_text(each, change) for each in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+def _decisions(item: ReviewItem, state: str) -> list[str]:
+    """What a person may decide of a question in this state; nothing once it is closed or lapsed."""
+    if item.state != ReviewState.OPEN or state == ReviewState.LAPSED:
+        return []
+    of_newcomer = [Decision.WITHDRAW.value, Decision.BURY.value] if item.newcomer else []
+    accepts = [Decision.ACCEPT.value] if state == ReviewState.OPEN else []
+    return [*accepts, Decision.REJECT.value, *of_newcomer]
 
 
 def _state(reader: Reader, item: ReviewItem) -> str:
@@ -305,39 +342,21 @@ def _state(reader: Reader, item: ReviewItem) -> str:
     return ReviewState.STALE if stale(reader, item.plan) else ReviewState.OPEN
 
 
-def _reviewed(target: Target, state: str, since: str) -> ReviewedMemory:
-    belief, version = target.belief, target.version
-    return ReviewedMemory(
-        belief.memory_id,
-        state,
-        since,
-        version.type,
-        version.title or None,
-        version.content,
-        belief.trust_state,
-        version.agent_id,
-        belief.valid_from,
-    )
-
-
-def _review(item: ReviewItem, state: str, memories: list[ReviewedMemory]) -> Review:
-    evidence: dict[str, Any] = json.loads(item.evidence)
+def _review(item: ReviewItem, readable: _Readable, memories: Sequence[ReviewedMemory]) -> Review:
+    state, plan, evidence = readable
+    shown = list(fitting(memories, LIST_BYTES // 2))
     decided: dict[str, Any] = json.loads(item.decision) if item.decision.startswith("{") else {}
+    subject, reason = next(iter(item.memories), ""), str(evidence.pop("reason", ""))
     return Review(
-        item.review_id,
-        item.memories[0] if item.memories else "",
-        item.kind,
-        state,
-        item.digest,
-        str(evidence.pop("reason", "")),
-        item.asked_by,
-        item.opened_at,
-        item.lapses_at,
-        in_words(item.plan),
-        memories,
+        *(item.review_id, subject, item.kind, state, item.digest, reason),
+        *(item.asked_by, item.place, item.opened_at, item.lapses_at),
+        plan,
+        shown,
         evidence,
         str(decided.get("decision", item.decision)) or None,
         item.decided_by or None,
         item.decided_at or None,
         decided.get("operation"),
+        len(memories) - len(shown) or None,
+        _decisions(item, state),
     )

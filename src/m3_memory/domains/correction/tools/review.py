@@ -1,22 +1,26 @@
-"""Tools by which agents see and propose, and a person decides, what only a person may."""
+"""Tools by which agents see and propose, and a person decides, what only a person may: trust above all."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from m3_memory.catalog.params import Content, Label, Limit, MemoryId, Param
+from m3_memory.catalog.params import Content, Label, Limit, MemoryId, MemoryIdOrPrefix, Param
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
-from m3_memory.domains.correction import service
 from m3_memory.domains.correction.model import (
-    DECISIONS,
     DecideResult,
     Decision,
     ProposeResult,
     ReviewList,
-    steps_of,
 )
+from m3_memory.domains.correction.service import reviews
+from m3_memory.domains.correction.service.plans import steps_of
+from m3_memory.domains.memories.service import tombstones, trusting
+from m3_memory.domains.memories.service.tombstones import LiftResult, TombstoneList
+from m3_memory.domains.memories.service.trusting import TrustResult
 
+EXAMPLE = "01990a5e-7b1c-7d3e-8f00-000000000001"
+_STATES = ("accepted", "verified", "rejected")
 ReviewId = Annotated[MemoryId, Param("id of the question")]
 
 
@@ -38,7 +42,7 @@ def review_list(
 
     Those about one memory stand together. Nobody but a person decides them, with m3 review.
     """
-    return service.listed(ctx, service.ListRequest(limit, offset, subject, review_id))
+    return reviews.listed(ctx, limit, offset, subject, review_id)
 
 
 @tool(
@@ -46,7 +50,7 @@ def review_list(
     domain="memory",
     title="Propose changes to a person",
     example={
-        "steps": [{"act": "delete", "id": "01990a5e-7b1c-7d3e-8f00-000000000001"}],
+        "steps": [{"act": "delete", "id": EXAMPLE}],
         "reason": "it is about a service that was shut down",
     },
 )
@@ -65,7 +69,7 @@ def review_propose(
 
     Nothing is changed by this; the answer says what accepting would do.
     """
-    return service.propose(ctx, steps_of(steps), reason)
+    return reviews.propose(ctx, steps_of(steps), reason)
 
 
 @tool(
@@ -73,7 +77,7 @@ def review_propose(
     domain="memory",
     title="Decide a question",
     example={
-        "review_id": "01990a5e-7b1c-7d3e-8f00-000000000001",
+        "review_id": EXAMPLE,
         "digest": "8d1f0a4b3c2e5f60",
         "decision": "accept",
     },
@@ -86,7 +90,7 @@ def review_decide(
         str,
         Param(
             "accept the plan; reject: all stays; withdraw: the newer is deleted; bury: rejected for good",
-            choices=DECISIONS,
+            choices=tuple(Decision),
         ),
     ],
     content: Annotated[Content, Param("with accept: a better text for what wins")] = "",
@@ -95,4 +99,52 @@ def review_decide(
 
     What changed since it was shown is answered by stale, and nothing is done.
     """
-    return service.decide(ctx, service.DecideRequest(review_id, digest, Decision(decision), content))
+    return reviews.decide(ctx, reviews.DecideRequest(review_id, digest, Decision(decision), content))
+
+
+@tool(
+    Effect.OPERATE,
+    domain="memory",
+    title="Set how far a memory is trusted",
+    idempotent=True,
+    example={"id": EXAMPLE, "state": "verified", "reason": "I looked it up"},
+)
+def memory_set_trust(
+    ctx: Context,
+    id: MemoryIdOrPrefix,
+    state: Annotated[str, Param("how far it is trusted", choices=_STATES)],
+    reason: Annotated[Label, Param("why")] = "",
+) -> TrustResult:
+    """Accept, verify or reject one memory, a candidate or a rejected one too. Only a person may.
+
+    A verified memory stands against every agent. A rejected one is shown at no time, what was derived from it
+    is retired, and its value can't be stored again in its place until a person accepts it or lifts that.
+    """
+    return trusting.set_trust(ctx, id, state, reason)
+
+
+@tool(
+    Effect.OPERATE,
+    domain="memory",
+    title="Let a rejected value be said again",
+    example={"id": EXAMPLE, "reason": "it is true again"},
+)
+def tombstone_lift(
+    ctx: Context,
+    id: Annotated[Label, Param("the rejected memory, or an id of tombstone_list")],
+    reason: Annotated[Label, Param("why")] = "",
+) -> LiftResult:
+    """Lift a tombstone: its value may be stored again. The rejected memory stays rejected.
+
+    To trust that memory again use memory_set_trust. Only a person may.
+    """
+    return tombstones.lift_named(ctx, id, reason)
+
+
+@tool(Effect.OPERATE, domain="memory", title="List what may not come back", example={})
+def tombstone_list(ctx: Context) -> TombstoneList:
+    """List the values that were rejected or erased and may not be stored again: never their text.
+
+    Each with its id, where it was rejected, when, by whom and why. Only a person may.
+    """
+    return tombstones.list_all(ctx)

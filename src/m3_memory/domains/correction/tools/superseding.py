@@ -34,6 +34,7 @@ Own = Annotated[
     domain="memory",
     title="Supersede a memory",
     essential=True,
+    brief=("conflicts",),
     example={"old_id": "01990a5e-7b1c-7d3e-8f00-000000000001", "content": "Releases are cut on Thursdays."},
 )
 def memory_supersede(
@@ -60,21 +61,8 @@ def memory_supersede(
     What is left out is inherited. The old one stays readable with `as_of`.
     """
     ensure_own(ctx.started_as, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
-    return service.supersede(
-        ctx,
-        service.SupersedeRequest(
-            old_id,
-            content,
-            type,
-            title,
-            metadata,
-            scope or "",
-            importance,
-            source,
-            valid_from,
-            variant,
-            embed,
-            embed_text,
-            model_id,
-        ),
+    request = service.SupersedeRequest(
+        *(old_id, content, type, title, metadata, scope or "", importance),
+        *(source, valid_from, variant, embed, embed_text, model_id),
     )
+    return service.supersede(ctx, request)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.lifecycle import queries
-from m3_memory.domains.lifecycle.model import DedupGroup, DedupResult, Pair, Scanned
-from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Question, ReviewKind
-from m3_memory.domains.memories.service import reviews
+from m3_memory.domains.lifecycle.model import DedupGroup, DedupResult, Scanned
+from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Question, ReviewKind, mark_of
+from m3_memory.domains.memories.service.endings import pinned_among
 from m3_memory.domains.memories.service.operations import operation
+from m3_memory.domains.memories.service.reviews import ask_all, believed
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Verdict, compare
 from m3_memory.storage import embeddings
 from m3_memory.storage.neighbourhood import NEIGHBOURS_AT_ONCE, nearest_all
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from m3_memory.context import Context
+    from m3_memory.domains.memories.model import Belief
+    from m3_memory.domains.memories.service.targets import Target
     from m3_memory.storage.database import Reader
+    from m3_memory.storage.predicates import View
 
 MAX_SCANNED = 20_000
 """So many memories, the newest, are compared by one call."""
@@ -36,33 +41,34 @@ def dedup(ctx: Context, threshold: float, limit: int, *, dry_run: bool) -> Dedup
     What `compare` calls duplicates is put to a person, once, unless that is a dry run: to merge them into
     the one that is verified, pinned, richer or older. One that is protected is never to be merged away.
     """
+    degraded: list[str] = []
     with ctx.read() as reader:
-        scanned, degraded = _scanned(ctx, reader)
-        pairs = sorted(_pairs(ctx, reader, scanned, threshold), key=_nearest_first)
-    shown = pairs[: limit or MAX_PAIRS]
-    if len(pairs) > len(shown):
-        degraded.append(f"{len(pairs) - len(shown)} more pairs: ask again once these are decided")
-    asked = {} if dry_run else _asked(ctx, [pair for pair in shown if _is_mergeable(pair)])
-    return DedupResult(
-        count=len(shown),
-        groups=[_told(pair, asked) for pair in shown],
-        threshold=threshold,
-        scanned=len(scanned),
-        applied=sum(is_new for _, is_new in asked.values()),
-        degraded=degraded,
-    )
+        view = view_of(reader, ctx.caller, Filter(excluded_types=tuple(sorted(EXEMPT_TYPES))))
+        scanned = queries.scan(reader, view, MAX_SCANNED + 1)
+        if len(scanned) > MAX_SCANNED:
+            del scanned[MAX_SCANNED:]
+            degraded.append(f"only the newest {MAX_SCANNED:,} memories were compared")
+        pairs = sorted(_near(ctx, reader, view, scanned, threshold))
+        if more := pairs[limit or MAX_PAIRS :]:
+            del pairs[limit or MAX_PAIRS :]
+            degraded.append(f"{len(more)} more pairs: ask again once these are decided")
+        found = list(_compared(reader, pairs))
+    questions = [(place, question) for place, (_, question) in enumerate(found) if question]
+    groups, new = [group for group, _ in found], 0
+    if questions and not dry_run:
+        with ctx.write() as writer:
+            asked = ask_all(operation(ctx, writer), [question for _, question in questions])
+        for (place, _), each in zip(questions, asked, strict=True):
+            groups[place] = replace(groups[place], review_id=each.review_id)
+            new += each.is_new
+    return DedupResult(len(groups), groups, threshold, len(scanned), new, degraded)
 
 
-def _scanned(ctx: Context, reader: Reader) -> tuple[list[Scanned], list[str]]:
-    view = view_of(reader, ctx.caller, Filter(excluded_types=tuple(sorted(EXEMPT_TYPES))))
-    found = queries.scan(reader, view, MAX_SCANNED + 1)
-    older = [f"only the newest {MAX_SCANNED:,} memories were compared"] if len(found) > MAX_SCANNED else []
-    return found[:MAX_SCANNED], older
-
-
-def _pairs(ctx: Context, reader: Reader, scanned: Sequence[Scanned], threshold: float) -> Iterator[Pair]:
+def _near(
+    ctx: Context, reader: Reader, view: View, scanned: Sequence[Scanned], threshold: float
+) -> Iterator[tuple[float, str, str]]:
+    """Every two of one place that are near: the negated cosine, and the newer's id before the older's."""
     space = embeddings.newest_space(reader)
-    view = view_of(reader, ctx.caller, Filter(excluded_types=tuple(sorted(EXEMPT_TYPES))))
     by_item = {each.item: each for each in scanned}
     for start in range(0, len(scanned) if space else 0, NEIGHBOURS_AT_ONCE):
         ctx.ensure_time()
@@ -70,60 +76,49 @@ def _pairs(ctx: Context, reader: Reader, scanned: Sequence[Scanned], threshold: 
         vectors = embeddings.first_vectors(reader, space or 0, part)
         near = nearest_all(reader, view, space or 0, list(vectors.values()), NEAREST, threshold)
         for item, found in zip(vectors, near, strict=True):
-            one = by_item[item]
             for other, score in found:
-                if other < item and other in by_item and by_item[other].place == one.place:
-                    yield _pair(one, by_item[other], score)
+                if other < item and other in by_item and by_item[other].place == by_item[item].place:
+                    yield -round(score, 6), by_item[item].memory_id, by_item[other].memory_id
 
 
-def _nearest_first(pair: Pair) -> tuple[float, int, int]:
-    return -round(pair.score, 6), -pair.kept.item, -pair.other.item
+def _compared(
+    reader: Reader, pairs: Sequence[tuple[float, str, str]]
+) -> Iterator[tuple[DedupGroup, Question | None]]:
+    """What to tell of each pair, and what to ask of it where its texts say the same."""
+    ids = sorted({memory_id for _, *both in pairs for memory_id in both})
+    found, pinned = believed(reader, ids), pinned_among(reader, ids)
+
+    def rank(of: Target) -> tuple[bool, bool, int, str, str]:
+        """Which of two stays: the first in this order."""
+        belief, said = of.belief, of.version
+        is_verified, is_pinned = belief.trust_state == "verified", belief.memory_id in pinned
+        return not is_verified, not is_pinned, -len(said.content), belief.recorded_from, said.memory_id
+
+    for score, *both in pairs:
+        two = [found[memory_id] for memory_id in both]
+        older, newer = (
+            of.version for of in sorted(two, key=lambda of: (of.belief.recorded_from, of.belief.item))
+        )
+        kept, other = sorted(two, key=rank)
+        compared = compare(older, newer)
+        group = DedupGroup(
+            *(kept.belief.memory_id, other.belief.memory_id),
+            *(kept.version.title, other.version.title),
+            *(round(-score, 4), compared.verdict.value, compared.reason),
+        )
+        is_protected = not all(rank(other)[:2])
+        is_mergeable = compared.verdict is Verdict.DUPLICATE and not is_protected
+        yield group, _question(kept.belief, other.belief, group) if is_mergeable else None
 
 
-def _pair(one: Scanned, other: Scanned, score: float) -> Pair:
-    older, newer = sorted((one, other), key=lambda each: (each.recorded_from, each.item))
-    kept, merged = sorted((one, other), key=lambda each: each.rank)
-    return Pair(kept, merged, score, compare(older, newer))
-
-
-def _is_mergeable(pair: Pair) -> bool:
-    return pair.found.verdict is Verdict.DUPLICATE and not pair.other.is_protected
-
-
-def _asked(ctx: Context, pairs: Sequence[Pair]) -> dict[tuple[str, str], reviews.Asked]:
-    """The question about each pair, and whether it is new."""
-    if not pairs:
-        return {}
-    with ctx.write() as writer:
-        asked = reviews.ask_all(operation(ctx, writer), [_question(pair) for pair in pairs])
-    return {
-        (pair.kept.memory_id, pair.other.memory_id): each for pair, each in zip(pairs, asked, strict=True)
-    }
-
-
-def _question(pair: Pair) -> Question:
+def _question(kept: Belief, other: Belief, group: DedupGroup) -> Question:
     """Whether to merge the two as they stand now; asked once about these two texts."""
-    marks = {each.memory_id: f"{each.version}@{each.recorded_from}" for each in (pair.kept, pair.other)}
-    named = sorted(f"{memory_id} {mark}" for memory_id, mark in marks.items())
+    marks = {belief.memory_id: mark_of(belief) for belief in (kept, other)}
     return Question(
         kind=ReviewKind.DUPLICATE,
-        audience=pair.kept.audience,
-        memories=(pair.kept.memory_id, pair.other.memory_id),
-        evidence={"reason": f"they say the same: {pair.found.reason}", "cosine": round(pair.score, 4)},
-        plan=Plan((PlanStep(Act.MERGE, pair.other.memory_id, pair.kept.memory_id),), marks),
-        derived_from=("duplicate", *named),
-    )
-
-
-def _told(pair: Pair, asked: dict[tuple[str, str], reviews.Asked]) -> DedupGroup:
-    question = asked.get((pair.kept.memory_id, pair.other.memory_id))
-    return DedupGroup(
-        a=pair.kept.memory_id,
-        b=pair.other.memory_id,
-        title_a=pair.kept.title,
-        title_b=pair.other.title,
-        score=round(pair.score, 4),
-        verdict=pair.found.verdict.value,
-        reason=pair.found.reason,
-        review_id=question.review_id if question else None,
+        audience=kept.audience,
+        memories=(group.a, group.b),
+        evidence={"reason": f"they say the same: {group.reason}", "cosine": group.score},
+        plan=Plan((PlanStep(Act.MERGE, group.b, group.a),), marks),
+        derived_from=("duplicate", *sorted(f"{memory_id} {mark}" for memory_id, mark in marks.items())),
     )

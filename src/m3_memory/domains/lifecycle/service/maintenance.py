@@ -1,18 +1,15 @@
-"""Maintenance: what time and an operator's policies call for, in short transactions, the same at any pace.
-
-Nothing depends on it: what has expired is shown by no read before it runs. On a store where nothing changes
-it finds nothing to do, and writes nothing.
-"""
+"""Maintenance: what time has done is made good, part by part, by policies that an operator sets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from m3_memory.domains.correction.service import lapse
+from m3_memory.domains.correction.service.reviews import lapse, overdue
 from m3_memory.domains.lifecycle import queries
-from m3_memory.domains.lifecycle.model import MaintenanceRequest, MaintenanceResult
+from m3_memory.domains.lifecycle.model import MaintenanceRequest, MaintenanceResult, Policy, RetentionResult
 from m3_memory.domains.memories.service.chunks import CHUNK_ROWS
 from m3_memory.domains.memories.service.endings import end_all
 from m3_memory.domains.memories.service.operations import Operation, operation
@@ -26,106 +23,105 @@ from m3_memory.storage.predicates import Filter, view_of
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
+    from m3_memory.storage.sql import Sql
+
+_ELSEWHERE = "other places, retention policies and questions whose time is over: the worker sees to those"
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One kind of work: how much there is, and doing as much as one transaction holds, which it tells."""
+    """One kind of work: a query for the keys of the rows that are due, and what is done with some of them."""
 
-    count: Callable[[Reader], int]
-    perform: Callable[[Operation], int]
+    due: Callable[[Reader], Sql]
+    perform: Callable[[Operation, Sequence[Any]], object]
+    is_wanted: bool = True
+    erases: bool = False
 
 
 def maintain(ctx: Context, request: MaintenanceRequest) -> MaintenanceResult:
-    """Does what is due, each kind of thing in transactions of CHUNK_ROWS rows at most, or counts it.
+    """Does what is due, as one operation in transactions of CHUNK_ROWS rows at most, or counts it.
 
     A dry run's numbers are those of a run at that moment. Raises the Unavailable errors of the store; what
     was done before stays done, and the next run goes on.
     """
     steps = _steps(ctx, request)
     with ctx.read() as reader:
-        counts = {name: step.count(reader) for name, step in steps.items()}
+        counts = {name: queries.count(reader, step.due(reader)) for name, step in steps.items()}
         _, refresh_due = queries.due(reader, view_of(reader, ctx.caller, Filter()), reader.now, 0)
     operation_id = "" if request.dry_run or not any(counts.values()) else new_id(ctx.clock.now())
     if operation_id:
-        due = [steps[name] for name, count in counts.items() if count]
-        done = [_performed(ctx, step, operation_id) for step in due]
-        counts = dict(zip((name for name, count in counts.items() if count), done, strict=True))
-    purged = _purged(ctx, request) if request.purge_days else 0
+        counts = {name: _done(ctx, steps[name], operation_id) for name, count in counts.items() if count}
+    if operation_id and counts.get("purged"):
+        ctx.database.scrub()  # what was purged stands in the log and in the word index still
     if request.whole and not request.dry_run:
-        scrub_what_is_left(ctx.database)
+        scrub_what_is_left(ctx.database, ctx.settings.backups_of(ctx.store))
     return MaintenanceResult(
         "preview" if request.dry_run else "done",
         **counts,
-        purged=purged,
         refresh_due=refresh_due,
-        skipped=_skipped(request),
+        skipped=[] if request.whole else [_ELSEWHERE],
         operation_id=operation_id or None,
     )
 
 
-def _performed(ctx: Context, step: _Step, operation_id: str) -> int:
-    done, full = 0, True
-    while full:
-        with ctx.write() as writer:
-            count = step.perform(operation(ctx, writer, operation_id))
-        done += count
-        full = count >= CHUNK_ROWS
+def _done(ctx: Context, step: _Step, operation_id: str) -> int:
+    """How much of a kind was there and is done: all of it."""
+    done, keys = 0, [""] * CHUNK_ROWS
+    opened = partial(ctx.database.erasing, ctx.started_as.user_id) if step.erases else ctx.write
+    while len(keys) >= CHUNK_ROWS:
+        ctx.ensure_time()
+        with opened() as writer:
+            if keys := queries.first(writer, step.due(writer), CHUNK_ROWS):
+                step.perform(operation(ctx, writer, operation_id), keys)
+        done += len(keys)
     return done
-
-
-def _purged(ctx: Context, request: MaintenanceRequest) -> int:
-    """Removes memories that the store believes no more since so many days, or counts them. An operator's."""
-    before = plus(ctx.clock.now(), -request.purge_days * DAY_SECONDS)
-    with ctx.read() as reader:
-        ids = queries.closed_before(reader, before)
-    for start in range(0, 0 if request.dry_run else len(ids), CHUNK_ROWS):
-        part = ids[start : start + CHUNK_ROWS]
-        with ctx.database.erasing(ctx.started_as.user_id) as writer:
-            op = operation(ctx, writer)
-            op.record_all([op.event("purge", id_, 0, reason="closed long ago") for id_ in part])
-            erase(writer, part)
-    return len(ids)
 
 
 def _steps(ctx: Context, request: MaintenanceRequest) -> dict[str, _Step]:
     """By the name of their number, in order: what one changes is not counted by one before it."""
 
-    def expired(reader: Reader, limit: int = queries.EVERY) -> list[str]:
-        view = view_of(reader, ctx.caller, Filter())
-        return queries.expired(reader, view, whole=request.whole, limit=limit)
+    def expired(reader: Reader) -> Sql:
+        return queries.expired(reader, view_of(reader, ctx.caller, Filter()), whole=request.whole)
 
-    def beyond(reader: Reader, limit: int = queries.EVERY) -> list[str]:
-        view = view_of(reader, ctx.caller, Filter())
-        listed = (queries.beyond(reader, view, policy) for policy in queries.policies(reader))
-        return [memory_id for of_agent in listed for memory_id in of_agent][:limit]
+    def closed(reader: Reader) -> Sql:
+        return queries.closed_before(reader, plus(reader.now, -request.purge_days * DAY_SECONDS))
 
-    def closing(due: Callable[[Reader, int], list[str]], reason: str) -> _Step:
-        return _Step(
-            lambda reader: len(due(reader, queries.EVERY)),
-            lambda op: end_all(op, due(op.writer, CHUNK_ROWS), "expire", reason),
-        )
-
-    every = {
-        "search_changes": _Step(queries.old_changes, lambda op: queries.trim_changes(op.writer, CHUNK_ROWS)),
-        "orphan_vectors": _Step(
-            queries.orphan_count, lambda op: queries.remove_orphans(op.writer, CHUNK_ROWS)
+    steps = {
+        "search_changes": _Step(
+            queries.old_changes, lambda op, rows: queries.remove_changes(op.writer, rows)
         ),
-        "lapsed": _Step(queries.lapsing, lambda op: lapse(op, CHUNK_ROWS)),
-        "expired": closing(expired, "expired"),
-        "retention": closing(beyond, "retention"),
+        "orphan_vectors": _Step(
+            queries.orphans, lambda op, rows: queries.remove_vectors(op.writer, rows), request.prune_vectors
+        ),
+        "lapsed": _Step(overdue, lapse, request.whole),
+        "expired": _Step(expired, partial(_expire, "expired"), request.expire),
+        "retention": _Step(queries.beyond_policies, partial(_expire, "retention"), request.whole),
+        "purged": _Step(closed, _purge, bool(request.purge_days), erases=True),
     }
-    wanted = {
-        "orphan_vectors": request.prune_vectors,
-        "expired": request.expire,
-        "retention": request.whole,
-        "lapsed": request.whole,
-    }
-    return {name: step for name, step in every.items() if wanted.get(name, True)}
+    return {name: step for name, step in steps.items() if step.is_wanted}
 
 
-def _skipped(request: MaintenanceRequest) -> list[str]:
-    """What is left to a person, or to the worker that acts on a person's policy."""
-    if request.whole:
-        return []
-    return ["other places, retention policies and questions whose time is over: the worker sees to those"]
+def _expire(reason: str, op: Operation, memory_ids: Sequence[str]) -> None:
+    end_all(op, memory_ids, "expire", reason)
+
+
+def _purge(op: Operation, memory_ids: Sequence[str]) -> None:
+    op.record_all([op.event("purge", id_, 0, reason="closed long ago") for id_ in memory_ids])
+    erase(op.writer, memory_ids)
+
+
+def set_retention(ctx: Context, policy: Policy) -> RetentionResult:
+    """Sets an agent's policy, with an event; one that limits nothing takes the policy away.
+
+    Nothing is closed here: maintenance does, and every memory it closes can be brought back.
+    """
+    with ctx.write() as writer:
+        known = {each.agent_id: each for each in queries.policies(writer)}
+        before = known.get(policy.agent_id, Policy(policy.agent_id, 0, 0))
+        status = "unchanged"
+        if policy != before:
+            status = "set" if policy.max_memories or policy.ttl_days else "removed"
+            told = f"retention of {policy.agent_id}: {policy.max_memories} memories, {policy.ttl_days} days"
+            event = operation(ctx, writer).record("grant", "", 0, reason=told)
+            queries.put_policy(writer, policy, event)
+        return RetentionResult(*policy, status, queries.count(writer, queries.beyond(writer, policy)))

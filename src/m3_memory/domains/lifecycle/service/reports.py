@@ -32,7 +32,7 @@ def summary(ctx: Context, window_days: int, top_n: int) -> LifecycleSummary:
             window_days,
             queries.events_since(reader, view, since),
             {"corroborated": seen.get(True, 0), "contradicted": seen.get(False, 0)},
-            queries.most_contradicted(reader, view, since, top_n),
-            queries.most_revised(reader, view, since, top_n),
+            queries.most(reader, view, queries.DOUBTED, since, top_n),
+            queries.most(reader, view, queries.REVISED, since, top_n),
             list(view.audiences),
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from m3_memory.catalog.params import Compat, Label, Limit, Param, Switch
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.lifecycle import model
-from m3_memory.domains.lifecycle.service import deduplication, maintenance, reports, retention
+from m3_memory.domains.lifecycle.service import curation, deduplication, maintenance, reports
 from m3_memory.errors import InvalidArgument, NeedsOperator
 from m3_memory.kernel.caller import agent_name
 from m3_memory.kernel.narrowing import ensure_own
@@ -72,7 +72,7 @@ def memory_set_retention(
     """
     if not agent_name(agent_id):
         raise InvalidArgument("agent_id names no agent", "give the agent's name, as agent_list shows it")
-    return retention.set_retention(ctx, model.Policy(agent_name(agent_id), max_memories, ttl_days))
+    return maintenance.set_retention(ctx, model.Policy(agent_name(agent_id), max_memories, ttl_days))
 
 
 @tool(
@@ -130,3 +130,29 @@ def memory_lifecycle_summary(
 ) -> model.LifecycleSummary:
     """Count what happened to memories lately: events by kind, agreement and doubt, most revised."""
     return reports.summary(ctx, window_days, top_n)
+
+
+@tool(
+    Effect.DESTROY,
+    domain="memory",
+    title="Carry out a curation plan",
+    brief=("link", "errors"),
+    example={"plan": {"delete": ["01990a5e-7b1c-7d3e-8f00-000000000001"]}, "dry_run": True},
+)
+def curate_memory_apply(
+    ctx: Context,
+    plan: Annotated[
+        dict[str, Any],
+        Param(
+            "keys, each optional: update [{id, …}], link [{from_id, to_id, relationship_type}], delete [ids],"
+            " delete_hard [ids], expects {id: mark}, expires_at"
+        ),
+    ],
+    dry_run: Annotated[Switch, Param("say what would be done; change nothing")] = False,
+) -> model.CurationResult:
+    """Carry out many changes as one operation, which one memory_undo takes back.
+
+    What a person verified or pinned, more than 20 deletions without the grant curate, and every delete_hard
+    waits for a person instead. `expects` refuses the plan where a memory changed since it was made.
+    """
+    return curation.curate(ctx, curation.read_plan(plan), dry_run=dry_run)

@@ -262,6 +262,14 @@ class ChangeResult:
         return f"{_CHANGED.get(self.status, self.status.capitalize())}: {self.id}"
 
 
+@dataclass(frozen=True)
+class UpdateResult(ChangeResult):
+    """The answer to an update, with what its new text did to other memories, as WriteResult says it."""
+
+    superseded: list[str] | None = None
+    conflicts: list[Conflict] | None = None
+
+
 _CHANGED = {"deleted": "Soft-deleted", "candidate": "Waits for a person", "proposed": "Proposed to a person"}
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from m3_memory.domains.memories.model import Belief
 
@@ -88,6 +88,11 @@ class Question:
     evidence: Mapping[str, Any]
     plan: Plan = field(default_factory=Plan)
     derived_from: tuple[str, ...] = ()
+
+
+def named_in(steps: Iterable[PlanStep]) -> list[str]:
+    """The memories that steps name, each once."""
+    return list(dict.fromkeys(id_ for step in steps for id_ in (step.id, step.other_id) if id_))
 
 
 def mark_of(belief: Belief | None) -> str:

@@ -6,7 +6,6 @@ from m3_memory.domains.memories.queries.beliefs import (
     beliefs_of,
     close_belief,
     close_beliefs,
-    ending,
     ids_beginning,
     insert_beliefs,
     is_believed,
@@ -37,7 +36,6 @@ from m3_memory.domains.memories.queries.ledger import (
 from m3_memory.domains.memories.queries.records import (
     agent_number,
     audience_names,
-    audience_number,
     audience_numbers,
     closing_kind,
     events_of,
@@ -63,6 +61,7 @@ from m3_memory.domains.memories.queries.reviews import (
     put_plan,
 )
 from m3_memory.domains.memories.queries.tombstones import (
+    has_rejected,
     insert_tombstones,
     lift_tombstones,
     standing_tombstones,
@@ -104,7 +103,6 @@ __all__ = [
     "asked_already",
     "asked_and_decided",
     "audience_names",
-    "audience_number",
     "audience_numbers",
     "audiences_of_user",
     "beliefs_of",
@@ -116,9 +114,9 @@ __all__ = [
     "decide_question",
     "edges_between",
     "edges_changed_by",
-    "ending",
     "events_of",
     "find_version",
+    "has_rejected",
     "has_voted",
     "ids_beginning",
     "in_parts",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from m3_memory.domains.memories.model import Belief
 from m3_memory.domains.memories.queries.edges import in_parts
@@ -120,23 +120,11 @@ def insert_beliefs(writer: Writer, beliefs: Sequence[Belief]) -> None:
         ),
         [
             (
-                belief.memory_id,
-                belief.item,
-                belief.version,
-                belief.valid_from,
-                belief.valid_to,
-                now,
-                FOREVER,
-                belief.trust_state,
-                belief.expires_at,
-                belief.audience,
-                belief.type,
-                belief.agent_id,
-                belief.conversation_id,
-                belief.variant,
-                belief.opened_by,
+                *(new.memory_id, new.item, new.version, new.valid_from, new.valid_to, now, FOREVER),
+                *(new.trust_state, new.expires_at, new.audience, new.type, new.agent_id),
+                *(new.conversation_id, new.variant, new.opened_by),
             )
-            for belief in beliefs
+            for new in beliefs
         ],
     )
 
@@ -168,12 +156,6 @@ def close_beliefs(writer: Writer, closed: Sequence[tuple[int, int]]) -> int:
     return count
 
 
-def ending(reader: Reader, belief: Belief) -> tuple[str, str] | None:
-    """What closed a belief: (kind, operation id); None while it is open."""
-    row = reader.row(sql("SELECT kind, operation_id FROM memory_history WHERE event = ?", belief.closed_by))
-    return (text(row[0]), text(row[1])) if row else None
-
-
 def beliefs_of(reader: Reader, memory_ids: Iterable[str]) -> list[Belief]:
     """Every belief ever held of these memories, oldest first, of any audience."""
     found: list[Belief] = []
@@ -186,22 +168,8 @@ def beliefs_of(reader: Reader, memory_ids: Iterable[str]) -> list[Belief]:
 
 
 def _belief(row: Row) -> Belief:
-    return Belief(
-        number(row[0]),
-        text(row[1]),
-        number(row[2]),
-        number(row[3]),
-        text(row[4]),
-        text(row[5]),
-        text(row[6]),
-        text(row[7]),
-        text(row[8]),
-        text(row[9]),
-        number(row[10]),
-        text(row[11]),
-        text(row[12]),
-        text(row[13]),
-        text(row[14]),
-        number(row[15]),
-        None if row[16] is None else number(row[16]),
-    )
+    belief, memory_id, item, version, *held, opened_by, closed_by = row
+    texts: tuple[Any, ...] = (*map(text, held[:6]), number(held[6]), *map(text, held[7:]))
+    closer = None if closed_by is None else number(closed_by)
+    of = number(belief), text(memory_id), number(item), number(version)
+    return Belief(*of, *texts, opened_by=number(opened_by), closed_by=closer)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model import Edge
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.inserts import insert_rows
 from m3_memory.storage.predicates import held, is_open
-from m3_memory.storage.sql import Row, Sql, any_of, sql, values_of
+from m3_memory.storage.sql import Row, Sql, any_of, in_parts, sql, values_of
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
     from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.predicates import View
-
-Named = TypeVar("Named")
-
-AT_ONCE = 500
-"""How many ids or numbers one statement names."""
 
 _EDGE = sql(
     "SELECT e.relationship, e.from_id, e.to_id, e.type, e.recorded_from, e.recorded_to, e.opened_by,"
@@ -100,11 +95,6 @@ def edges_between(reader: Reader, pairs: Sequence[tuple[str, str, str]]) -> list
         rows = reader.rows(_EDGE + any_of("e.to_id", part))
         found += [edge for edge in map(_edge, rows) if edge.between in wanted]
     return sorted(found, key=lambda edge: edge.relationship)
-
-
-def in_parts(values: Sequence[Named]) -> list[Sequence[Named]]:
-    """The values in pieces that a statement can name."""
-    return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
 
 
 def _edge(row: Row) -> Edge:

@@ -139,7 +139,8 @@ def voices(reader: Reader, memory_ids: Sequence[str]) -> dict[str, list[Voice]]:
             " JOIN memory_items AS latest ON latest.memory_id = c.memory_id"
             " AND (latest.normal_hash = said.normal_hash OR h.kind = 'merge') AND latest.version ="
             " (SELECT max(every.version) FROM memory_items AS every WHERE every.memory_id = c.memory_id)"
-            " WHERE"
+            " WHERE NOT (h.kind = 'merge' AND EXISTS (SELECT 1 FROM memory_validity AS back WHERE"
+            " back.memory_id = h.memory_id AND back.recorded_to = '9999-12-31T23:59:59.999999Z')) AND"
         )
         + any_of("c.memory_id", tuple(memory_ids))
         + sql("ORDER BY c.corroboration")

@@ -8,8 +8,8 @@ from m3_memory.domains.memories.model import HistoryEvent, State
 from m3_memory.domains.memories.queries.edges import leads_elsewhere
 from m3_memory.kernel.clock import FOREVER, plus
 from m3_memory.storage.inserts import insert_returning, insert_rows
-from m3_memory.storage.predicates import held
-from m3_memory.storage.sql import Sql, any_of, sql
+from m3_memory.storage.predicates import held, of_user
+from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import number, real, text
 
 if TYPE_CHECKING:
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from m3_memory.storage.database import Reader, Writer
     from m3_memory.storage.predicates import View
 
-_BELIEF = sql(
-    "belief, memory_id, item, version, valid_from, valid_to, recorded_from, recorded_to, trust_state,"
-    " expires_at,"
-    " audience, type, agent_id, conversation_id, variant, opened_by, closed_by"
-)
 _SEEN_SECONDS = 60.0
 _OPEN = sql("recorded_to = '9999-12-31T23:59:59.999999Z'")
 
@@ -75,7 +70,7 @@ def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[l
     event that only concerns edges to what is not held does not.
     """
     until = view.filter.known_at or FOREVER
-    told = _own(view) + sql("AND NOT") + leads_elsewhere(view)
+    told = of_user(reader, "h.owner") + sql("AND NOT") + leads_elsewhere(view)
     counted = reader.row(
         sql(
             "SELECT count(*) FROM memory_history AS h WHERE h.memory_id = ? AND h.store_time <= ? AND",
@@ -101,24 +96,12 @@ def events_of(reader: Reader, view: View, memory_id: str, limit: int) -> tuple[l
     )
     events = [
         HistoryEvent(
-            number(r[0]),
-            text(r[1]),
-            text(r[2]),
-            number(r[3]),
-            text(r[4]),
-            text(r[5]),
-            text(r[6]),
-            text(r[8]) or None,
-            text(r[7]) or None,
+            *(number(sequence), text(at), text(kind), number(version), text(agent), text(surface)),
+            *(text(operation), text(other) or None, text(reason) or None),
         )
-        for r in found
+        for sequence, at, kind, version, agent, surface, operation, reason, other in found
     ]
     return events, number(counted[0]) if counted else 0
-
-
-def _own(view: View) -> Sql:
-    """Events of the caller's own user alone."""
-    return sql("h.owner IN (SELECT owner FROM owners WHERE user_id = ?)", view.caller.user_id)
 
 
 def predecessors(reader: Reader, memory_id: str) -> list[str]:
@@ -156,13 +139,8 @@ def open_edge(writer: Writer, from_id: str, to_id: str, kind: str, event: int) -
     )
 
 
-def audience_number(writer: Writer, name: str) -> int:
-    """The number of an audience, given to it at its first write."""
-    return audience_numbers(writer, [name])[name]
-
-
 def audience_numbers(writer: Writer, names: Sequence[str]) -> dict[str, int]:
-    """As `audience_number` for each."""
+    """The numbers of audiences, each given to it at its first write."""
     known = known_audiences(writer, names)
     missing = [(writer.owner, name) for name in dict.fromkeys(names) if name not in known]
     added = insert_returning(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.model.review import as_text, plan_text
 from m3_memory.storage.inserts import insert_rows
+from m3_memory.storage.predicates import of_user
 from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import number, text
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def open_conflicts(reader: Reader, memory_ids: Sequence[str]) -> dict[str, list[str]]:
     """For each of these memories that an open conflict names: the others it names, by when it was opened.
 
-    A conflict with what is no longer believed, or that nobody decided in time, is none.
+    A conflict with what is no longer believed, or has ended, or that nobody decided in time, is none.
     """
     if not memory_ids:
         return {}
@@ -34,7 +35,8 @@ def open_conflicts(reader: Reader, memory_ids: Sequence[str]) -> dict[str, list[
             " AND other.memory_id <> named.memory_id"
             " JOIN memory_validity AS believed ON believed.memory_id = other.memory_id"
             " AND believed.recorded_to = '9999-12-31T23:59:59.999999Z'"
-            " AND believed.trust_state <> 'rejected' WHERE",
+            " AND believed.trust_state <> 'rejected' AND believed.valid_to > ? WHERE",
+            reader.now,
             reader.now,
         )
         + any_of("named.memory_id", tuple(memory_ids))
@@ -65,8 +67,9 @@ def asked_and_decided(
             " = item.review_id WHERE h.kind = 'review' AND"
         )
         + any_of("h.operation_id", tuple(operations))
-        + sql("AND h.owner = (SELECT owner FROM owners WHERE user_id = ?) AND (", reader.user_id)
-        + sql("EXISTS (SELECT 1 FROM review_memories AS m WHERE m.review_id = item.review_id AND")
+        + sql("AND")
+        + of_user(reader, "h.owner")
+        + sql("AND (EXISTS (SELECT 1 FROM review_memories AS m WHERE m.review_id = item.review_id AND")
         + any_of("m.memory_id", tuple(memory_ids))
         + sql(") OR substr(h.reason, 1, 6) <> 'asked ') ORDER BY h.event")
     )
@@ -99,8 +102,8 @@ def put_plan(writer: Writer, review_id: str, plan: str) -> None:
 
 def audiences_of_user(reader: Reader) -> list[int]:
     """The numbers of every audience of the reader's user."""
-    of_user = sql("owner IN (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
-    return [number(row[0]) for row in reader.rows(sql("SELECT audience FROM audiences WHERE") + of_user)]
+    found = reader.rows(sql("SELECT audience FROM audiences WHERE") + of_user(reader))
+    return [number(row[0]) for row in found]
 
 
 def copy_sightings(writer: Writer, from_id: str, to_id: str, event: int) -> None:

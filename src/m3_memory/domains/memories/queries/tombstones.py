@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories.queries.edges import in_parts
 from m3_memory.kernel.clock import FOREVER
 from m3_memory.storage.inserts import insert_rows
+from m3_memory.storage.predicates import of_user
 from m3_memory.storage.sql import Row, Sql, any_of, sql
 from m3_memory.storage.transaction import text
 
@@ -51,13 +52,22 @@ def standing_tombstones(reader: Reader, digests: Sequence[str]) -> dict[str, Tom
 
 def tombstones_of(reader: Reader, memory_id: str = "", prefix: str = "") -> list[Tombstone]:
     """The user's tombstones that stand, newest first: all, one memory's, or a digest's by its prefix."""
-    own = sql("t.owner = (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
+    own = of_user(reader, "t.owner")
     named = sql("AND t.memory_id = ?", memory_id) if memory_id else sql("")
     begun = sql("AND t.digest >= ? AND t.digest < ?", prefix, f"{prefix}g") if prefix else sql("")
     return [
         _tombstone(row)
         for row in reader.rows(_STANDING + own + named + begun + sql("ORDER BY t.tombstone DESC"))
     ]
+
+
+def has_rejected(reader: Reader) -> bool:
+    """Whether any value of the user is under a tombstone as rejected."""
+    statement = sql(
+        "SELECT 1 FROM memory_tombstones WHERE lifted_at = '9999-12-31T23:59:59.999999Z'"
+        " AND audience IS NOT NULL AND"
+    )
+    return reader.row(statement + of_user(reader) + sql("LIMIT 1")) is not None
 
 
 def insert_tombstones(writer: Writer, buried: Sequence[tuple[int | None, str, str, str, str]]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories.queries.edges import CHANGED_BELIEF, CHANGED_EDGE, in_parts, leads_elsewhere
+from m3_memory.storage.predicates import of_user
 from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
@@ -38,13 +39,13 @@ _ACT = sql(
 
 def act_at(reader: Reader, sequence: int) -> Act | None:
     """The user's event of this sequence."""
-    found = _acts(reader, _own(reader) + sql("AND h.sequence = ?", sequence))
+    found = _acts(reader, of_user(reader, "h.owner") + sql("AND h.sequence = ?", sequence))
     return found[0] if found else None
 
 
 def acts_of_operation(reader: Reader, operation_id: str) -> list[Act]:
     """The user's events of one call, in order."""
-    return _acts(reader, _own(reader) + sql("AND h.operation_id = ?", operation_id))
+    return _acts(reader, of_user(reader, "h.owner") + sql("AND h.operation_id = ?", operation_id))
 
 
 def acts_of_agent(reader: Reader, agent_id: str, since: str, until: str, limit: int) -> list[Act]:
@@ -52,7 +53,8 @@ def acts_of_agent(reader: Reader, agent_id: str, since: str, until: str, limit: 
     first, end = _sequence_at(reader, since), _sequence_at(reader, until)
     return _acts(
         reader,
-        _own(reader) + sql("AND h.sequence >= ? AND h.sequence < ? AND a.agent_id = ?", first, end, agent_id),
+        of_user(reader, "h.owner")
+        + sql("AND h.sequence >= ? AND h.sequence < ? AND a.agent_id = ?", first, end, agent_id),
         sql("LIMIT ?", limit),
     )
 
@@ -64,7 +66,7 @@ def acts(reader: Reader, events: Iterable[int]) -> list[Act]:
 
 def last_change(reader: Reader, view: View, memory_id: str) -> Act | None:
     """The last event of a memory that opened or closed a belief, or an edge to one that is held."""
-    of_it = _own(reader) + sql("AND h.memory_id = ? AND (", memory_id)
+    of_it = of_user(reader, "h.owner") + sql("AND h.memory_id = ? AND (", memory_id)
     changed = CHANGED_BELIEF + sql("OR") + CHANGED_EDGE + sql(")) AND NOT") + leads_elsewhere(view)
     found = _acts(reader, of_it + changed, sql("DESC LIMIT 1"))
     return found[0] if found else None
@@ -81,10 +83,6 @@ def _acts(reader: Reader, where: Sql, order: Sql | None = None) -> list[Act]:
     tail = sql("ORDER BY h.event") + (order or sql(""))
     rows = reader.rows(_ACT + where + tail)
     return [Act(number(event), number(sequence), *map(text, rest)) for event, sequence, *rest in rows]
-
-
-def _own(reader: Reader) -> Sql:
-    return sql("h.owner = (SELECT owner FROM owners WHERE user_id = ?)", reader.user_id)
 
 
 def _sequence_at(reader: Reader, moment: str) -> int:

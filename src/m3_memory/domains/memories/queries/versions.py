@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from m3_memory.domains.memories.model import Standing, Version
 from m3_memory.kernel.analyser import audience_token
@@ -143,27 +143,10 @@ def insert_versions(writer: Writer, versions: Sequence[Version]) -> list[int]:
         _INTO_ITEMS,
         [
             (
-                new.memory_id,
-                new.version,
-                new.type,
-                new.title,
-                new.content,
-                new.content_hash,
-                new.normal_hash,
-                new.metadata,
-                new.scope,
-                new.audience,
-                new.agent_id,
-                new.circle,
-                new.project,
-                new.conversation_id,
-                new.written_in,
-                new.source,
-                new.model_id,
-                new.variant,
-                int(new.embed),
-                new.embed_text,
-                *shared,
+                *(new.memory_id, new.version, new.type, new.title, new.content, new.content_hash),
+                *(new.normal_hash, new.metadata, new.scope, new.audience, new.agent_id, new.circle),
+                *(new.project, new.conversation_id, new.written_in, new.source, new.model_id, new.variant),
+                *(int(new.embed), new.embed_text, *shared),
             )
             for new in versions
         ],
@@ -216,26 +199,7 @@ def note_changes(writer: Writer, changes: Sequence[tuple[int, str]]) -> None:
 
 
 def _version(row: Row) -> Version:
-    return Version(
-        number(row[0]),
-        text(row[1]),
-        number(row[2]),
-        text(row[3]),
-        text(row[4]),
-        text(row[5]),
-        text(row[6]),
-        text(row[7]),
-        text(row[8]),
-        text(row[9]),
-        number(row[10]),
-        text(row[11]),
-        text(row[12]),
-        text(row[13]),
-        text(row[14]),
-        text(row[15]),
-        text(row[16]),
-        text(row[17]),
-        text(row[18]),
-        bool(row[19]),
-        text(row[20]),
-    )
+    item, memory_id, version, *said = row
+    texts: tuple[Any, ...] = (*map(text, said[:7]), number(said[7]), *map(text, said[8:16]))
+    of = number(item), text(memory_id), number(version)
+    return Version(*of, *texts, embed=bool(said[16]), embed_text=text(said[17]))

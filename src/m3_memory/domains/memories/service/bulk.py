@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from m3_memory.context import Context
-    from m3_memory.domains.memories.model import ChangeResult, Draft, WriteRequest, WriteResult
+    from m3_memory.domains.memories.model import ChangeResult, Draft, UpdateResult, WriteRequest, WriteResult
     from m3_memory.domains.memories.service.changes import UpdateRequest
     from m3_memory.domains.memories.service.reports import BulkChanged, BulkWritten
 
@@ -58,7 +58,7 @@ def update_bulk(ctx: Context, requests: Sequence[UpdateRequest | M3Error]) -> Bu
     """
     operation_id = new_id(ctx.clock.now())
 
-    def update_chunk(chunk: Sequence[UpdateRequest]) -> list[ChangeResult | M3Error]:
+    def update_chunk(chunk: Sequence[UpdateRequest]) -> list[UpdateResult | M3Error]:
         return update_all(ctx, chunk, operation_id)
 
     outcomes = in_chunks(ctx, requests, update_chunk, key=lambda request: request.id)

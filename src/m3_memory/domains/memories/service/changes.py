@@ -12,43 +12,47 @@ from m3_memory.domains.memories.model import (
     ChangeResult,
     Draft,
     State,
+    UpdateResult,
     Vectors,
     VectorStatus,
     WriteRequest,
 )
 from m3_memory.domains.memories.model.holding import Holding, digestible
-from m3_memory.domains.memories.model.review import Act, Plan, PlanStep, Question, ReviewKind
+from m3_memory.domains.memories.model.review import Act
 from m3_memory.domains.memories.service.chunks import only, tried
 from m3_memory.domains.memories.service.derived import retire_derived
 from m3_memory.domains.memories.service.drafts import TEXTS, clean_draft, embedded, prepare
 from m3_memory.domains.memories.service.endings import end_all
-from m3_memory.domains.memories.service.neighbours import Proposal, neighbours
+from m3_memory.domains.memories.service.neighbours import Finding, Proposal, neighbours
 from m3_memory.domains.memories.service.operations import Operation, operation
-from m3_memory.domains.memories.service.outcomes import Replaced, marked
-from m3_memory.domains.memories.service.reviews import ask_all
+from m3_memory.domains.memories.service.outcomes import Outcome, Replaced, perform_all, remarks
+from m3_memory.domains.memories.service.proposing import propose_all
 from m3_memory.domains.memories.service.succession import refuse_superseded_memory
 from m3_memory.domains.memories.service.targets import Target, targets
 from m3_memory.domains.memories.service.versions import (
     Saying,
     inherit_vectors,
-    store_vectors,
+    replace_vectors,
     store_version,
 )
 from m3_memory.domains.memories.service.writes import add_all
 from m3_memory.errors import DuplicateValue, EmbedderUnavailable, InvalidArgument, M3Error, NeedsOperator
 from m3_memory.inference.embedder import EmbedderState
 from m3_memory.kernel.vocabulary import CLEAR
-from m3_memory.storage import embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from m3_memory.context import Context
+    from m3_memory.domains.memories.model import Belief
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateRequest:
-    """What to change of a memory; empty text and None leave a field as it is."""
+    """What to change of a memory; empty text and None leave a field as it is.
+
+    `trust_state` is what a person says with a new text; the caller of this saw to that.
+    """
 
     id: str
     content: str = ""
@@ -60,13 +64,14 @@ class UpdateRequest:
     refresh_reason: str = ""
     conversation_id: str = ""
     reembed: bool = False
+    trust_state: str = ""
 
 
 class _MovedError(Exception):
     """Somebody changed a memory after it was read for this change: the change is drafted anew."""
 
 
-def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
+def update(ctx: Context, request: UpdateRequest) -> UpdateResult:
     """Corrects the record of a memory; what was said before stays readable at an earlier known_at.
 
     Content or title, and metadata or conversation, make a new version; valid_to alone makes a new belief of
@@ -78,7 +83,7 @@ def update(ctx: Context, request: UpdateRequest) -> ChangeResult:
 
 def update_all(
     ctx: Context, requests: Sequence[UpdateRequest], operation_id: str = ""
-) -> list[ChangeResult | M3Error]:
+) -> list[UpdateResult | M3Error]:
     """As `update` for each, in one transaction and operation; what is refused is an error in its place.
 
     No memory may be named twice.
@@ -95,12 +100,12 @@ def update_all(
             op = operation(ctx, writer, operation_id)
             now = targets(writer, ctx.caller, ids)
             return [
-                change if isinstance(change, M3Error) else tried(_update, op, change, of, request)
+                change if isinstance(change, M3Error) else tried(_update, op, change, of, request, ids)
                 for change, of, request in zip(drafted, now, requests, strict=True)
             ]
 
 
-def update_in(op: Operation, found: Target, request: UpdateRequest) -> ChangeResult:
+def update_in(op: Operation, found: Target, request: UpdateRequest) -> UpdateResult:
     """As `update`, in an open transaction, of texts without secrets; a vector due is left to a job."""
     draft = clean_draft(_merged(found, request))
     anew = (draft.content, draft.title) != (found.version.content, found.version.title)
@@ -132,30 +137,8 @@ def delete_all(
             of.belief.memory_id: ChangeResult(of.belief.memory_id, "deleted", of.belief.version)
             for of in current
         }
-        done |= zip([of.belief.memory_id for of in kept], _proposed_all(op, kept), strict=True)
+        done |= zip([of.belief.memory_id for of in kept], propose_all(op, kept), strict=True)
     return [of if isinstance(of, M3Error) else done[of.belief.memory_id] for of in found]
-
-
-def _proposed_all(op: Operation, kept: Sequence[Target], **changes: object) -> list[ChangeResult]:
-    """Asks a person about memories that only a person may change: to delete them, or these changes."""
-    steps = [
-        PlanStep(Act.UPDATE if changes else Act.DELETE, of.belief.memory_id, changes=changes) for of in kept
-    ]
-    questions = [
-        Question(
-            *(ReviewKind.PLAN, of.belief.audience, (of.belief.memory_id,), {"reason": "verified"}),
-            Plan((step,)),
-        )
-        for of, step in zip(kept, steps, strict=True)
-    ]
-    asked = ask_all(op, marked(op, questions))
-    said = "a person verified it: nothing changed, and they are asked"
-    return [
-        ChangeResult(
-            *(of.belief.memory_id, "proposed", of.belief.version), warnings=[said], review_id=review_id
-        )
-        for of, (review_id, _) in zip(kept, asked, strict=True)
-    ]
 
 
 def delete_in(op: Operation, found: Sequence[Target], reason: str = "") -> None:
@@ -179,19 +162,23 @@ def _drafted(ctx: Context, found: Target, request: UpdateRequest) -> tuple[Targe
 
 
 def _update(
-    op: Operation, drafted: tuple[Target, Draft], now: Target | M3Error, request: UpdateRequest
-) -> ChangeResult:
+    op: Operation,
+    drafted: tuple[Target, Draft],
+    now: Target | M3Error,
+    request: UpdateRequest,
+    beside: Sequence[str],
+) -> UpdateResult:
     found, draft = drafted
     if isinstance(now, M3Error):
         raise now
     if now.belief.belief != found.belief.belief:
         raise _MovedError
-    return (
-        _proposed(op, now, draft, request) if now.is_kept_from(op.caller) else _apply(op, now, draft, request)
-    )
+    if now.is_kept_from(op.caller):
+        return _proposed(op, now, draft, request)
+    return _apply(op, now, draft, request, frozenset(beside))
 
 
-def _proposed(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -> ChangeResult:
+def _proposed(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -> UpdateResult:
     """What comes of an update of what a person verified: new text waits as candidate, and they are asked."""
     changed = _changed_fields(found, draft)
     if "content" not in changed:
@@ -204,13 +191,14 @@ def _proposed(op: Operation, found: Target, draft: Draft, request: UpdateRequest
                 f"memory {found.belief.memory_id} was verified by a person",
                 "ask the person to change it, or write what you know beside it",
             )
-        return _proposed_all(op, [found], **given)[0]
+        return propose_all(op, [found], **given)[0]
     told = only(
         add_all(op, [(replace(draft, embed=found.version.embed), "")], replaced=Replaced(found, Act.UPDATE))
     )
     said = f"a person verified it: the new text waits as memory {told.id}, and they are asked"
-    return ChangeResult(
+    return UpdateResult(
         *(found.belief.memory_id, "candidate", found.belief.version),
+        conflicts=told.conflicts or None,
         warnings=[*draft.warnings, said],
         review_id=told.review_id,
     )
@@ -263,7 +251,13 @@ def _patched(given: str, stored: str) -> str:
     return "" if given == CLEAR else given or stored
 
 
-def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -> ChangeResult:
+def _apply(
+    op: Operation,
+    found: Target,
+    draft: Draft,
+    request: UpdateRequest,
+    beside: frozenset[str] = frozenset(),
+) -> UpdateResult:
     changed = _changed_fields(found, draft)
     state = queries.state_of(op.writer, found.belief.memory_id)
     patched = _patched_state(state, request, draft)
@@ -271,43 +265,43 @@ def _apply(op: Operation, found: Target, draft: Draft, request: UpdateRequest) -
     if request.reembed:
         changed.append("vector")
     if not changed:
-        return ChangeResult(found.belief.memory_id, "unchanged", found.belief.version)
-    _check_growth(op, found, draft, changed)
-    trust_state = _trust(found, is_new=_needs_version(changed))
-    held = Holding(draft.valid_from, draft.valid_to, trust_state, found.belief.audience)
+        return UpdateResult(found.belief.memory_id, "unchanged", found.belief.version)
+    trust_state = request.trust_state or _trust(found, is_new=_needs_version(changed))
+    draft = replace(draft, trust_state=trust_state, pinned=state.pinned)
+    where = found.belief.memory_id, found.version.audience, op.writer.store_time
+    outcome = _checked(op, found, Proposal(draft, *where, stands=True, beside=beside), changed)
+    if outcome.proposal.draft.valid_to < draft.valid_to:
+        changed = list(dict.fromkeys([*changed, "valid_to"]))
+    draft = outcome.proposal.draft
+    held = Holding(draft.valid_from, draft.valid_to, draft.trust_state, found.belief.audience)
+    version = found.belief.version
+    if _needs_version(changed):
+        version = queries.last_version(op.writer, found.belief.memory_id) + 1
     event = op.record(
         _kind(changed),
         found.belief.memory_id,
-        found.belief.version + (1 if _needs_version(changed) else 0),
+        version,
         reason=",".join(changed),
         before=found.digestible(state),
         after=digestible(draft, held, patched),
     )
     if patched != state:
         queries.put_state(op.writer, found.belief.memory_id, patched)
-    item, version = _stored(op, found, draft, changed)
+    item = _stored(op, found, draft, changed, version)
     if _needs_version(changed) or "valid_to" in changed:
-        _closed(op, found, event)
-        queries.open_belief(
-            op.writer,
-            replace(
-                found.belief,
-                item=item,
-                version=version,
-                valid_to=draft.valid_to,
-                conversation_id=draft.conversation_id,
-                agent_id=op.caller.agent_id if item != found.version.item else found.belief.agent_id,
-                trust_state=trust_state,
-                opened_by=event,
-            ),
-        )
-    return ChangeResult(
+        then = replace(found.belief, item=item, version=version, opened_by=event)
+        _turned(op, found, then, draft)
+    (review_ids,) = perform_all(op, [outcome])
+    return UpdateResult(
         found.belief.memory_id,
-        "updated",
+        "candidate" if outcome.finding.protected else "updated",
         version,
         changed,
         draft.vectors.status if draft.vectors.status is not VectorStatus.NONE else None,
-        [*draft.warnings, *draft.vectors.warnings],
+        [*draft.warnings, *draft.vectors.warnings, *remarks(outcome)],
+        next(iter(review_ids), None),
+        outcome.ended or None,
+        outcome.conflicts or None,
     )
 
 
@@ -317,43 +311,48 @@ def _trust(found: Target, *, is_new: bool) -> str:
     return "accepted" if state == "verified" and is_new else state
 
 
-def _stored(op: Operation, found: Target, draft: Draft, changed: list[str]) -> tuple[int, int]:
-    """The item and version the memory has after the change."""
-    memory_id, version = found.belief.memory_id, found.belief.version
+def _stored(op: Operation, found: Target, draft: Draft, changed: list[str], version: int) -> int:
+    """The item the memory has after the change, which is to be this version."""
     if not _needs_version(changed):
         if "vector" in changed:
-            embeddings.remove_vectors(op.writer, found.version.item)
-            store_vectors(op, found.version.item, draft.vectors)
-            queries.note_change(op.writer, found.version.item, "vector")
-        return found.version.item, version
-    version = queries.last_version(op.writer, memory_id) + 1
+            replace_vectors(op, found.version.item, draft.vectors)
+        return found.version.item
     said = replace(draft, embed=found.version.embed)
-    item = store_version(op, Saying(said, memory_id, found.version.audience, version))
+    item = store_version(op, Saying(said, found.belief.memory_id, found.version.audience, version))
     if not {"content", "title", "vector"} & set(changed):
         inherit_vectors(op, found.version.item, item)
-    return item, version
+    return item
 
 
-def _check_growth(op: Operation, found: Target, draft: Draft, changed: list[str]) -> None:
+def _checked(op: Operation, found: Target, proposal: Proposal, changed: list[str]) -> Outcome:
     """A change that says something new, or says it for longer, passes the check that every write passes."""
-    memory_id = found.belief.memory_id
-    grows = draft.valid_to > found.belief.valid_to
+    memory_id = proposal.memory_id
+    grows = proposal.draft.valid_to > found.belief.valid_to
     if grows:
         refuse_superseded_memory(op.writer, op.caller, memory_id)
     if not grows and "content" not in changed:
-        return
-    proposal = Proposal(draft, memory_id, found.version.audience)
+        return Outcome(proposal, memory_id, Finding())
     finding = neighbours(op.writer, op.caller, [proposal]).check(op, proposal)
     if finding.repeats:
         raise DuplicateValue(
             f"memory {finding.repeats} says this already",
             f"delete {memory_id} instead, or supersede it with {finding.repeats}",
         )
+    return Outcome(proposal.settled(finding), memory_id, finding)
 
 
-def _closed(op: Operation, found: Target, event: int) -> None:
-    closed = queries.close_belief(op.writer, found.belief, event)
+def _turned(op: Operation, found: Target, then: Belief, draft: Draft) -> None:
+    """Closes the belief and opens the next one, in what the draft says."""
+    closed = queries.close_belief(op.writer, found.belief, then.opened_by)
     assert closed, "the owner's lock is held: nobody else can have closed it"
+    then = replace(
+        then,
+        valid_to=draft.valid_to,
+        conversation_id=draft.conversation_id,
+        agent_id=op.caller.agent_id if then.item != found.version.item else found.belief.agent_id,
+        trust_state=draft.trust_state,
+    )
+    queries.open_belief(op.writer, then)
 
 
 def _changed_fields(found: Target, draft: Draft) -> list[str]:

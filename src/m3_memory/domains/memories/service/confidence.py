@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model.record import Confidence, ConfidencePart, Marks
-from m3_memory.domains.memories.service.reviews import disputed
 from m3_memory.kernel.caller import OPERATOR
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def explained(reader: Reader, memory_ids: Sequence[str]) -> dict[str, Confidence
 
 def marks_of(reader: Reader, memory_ids: Sequence[str]) -> dict[str, Marks]:
     """What is said of each memory today besides what it says; three questions for all."""
-    others, known = disputed(reader, memory_ids), explained(reader, memory_ids)
+    others, known = queries.open_conflicts(reader, memory_ids), explained(reader, memory_ids)
     return {id_: Marks(others.get(id_, []), known.get(id_)) for id_ in memory_ids}
 
 

@@ -6,9 +6,10 @@ import json
 import math
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from m3_memory.domains.memories.model import Draft, Vectors, VectorStatus, WriteRequest
+from m3_memory.domains.memories.service.chunks import tried
 from m3_memory.domains.memories.service.nearness import near_all
 from m3_memory.errors import EmbedderUnavailable, InvalidArgument, M3Error, NeedsGrant, SecretRefused
 from m3_memory.inference.embedder import EmbedderState
@@ -77,13 +78,7 @@ def prepare_all(
 
 def prepared_all(ctx: Context, requests: Sequence[WriteRequest]) -> list[Draft | M3Error]:
     """As `prepare_all`, still without vectors."""
-    prepared: list[Draft | M3Error] = []
-    for request in requests:
-        try:
-            prepared.append(_prepared(ctx, request, TEXTS))
-        except M3Error as error:
-            prepared.append(error)
-    return prepared
+    return [tried(_prepared, ctx, request, TEXTS) for request in requests]
 
 
 def _prepared(ctx: Context, request: WriteRequest, given: frozenset[str]) -> Draft:
@@ -96,31 +91,23 @@ def clean_draft(request: WriteRequest) -> Draft:
     return _draft(request, _checked_texts(request), ())
 
 
-def _draft(request: WriteRequest, said: Mapping[str, str], findings: Sequence[str]) -> Draft:
-    scope = checked_scope(request.scope or Scope.AGENT)
-    content, title = said["content"], said["title"]
+def _draft(request: WriteRequest, said: Mapping[str, Any], findings: Sequence[str]) -> Draft:
+    content, title = str(said["content"]), str(said["title"])
     type_, notices = _type(request, content)
-    _interval(request)
+    if request.valid_from and request.valid_to:  # without a start it is judged when the write knows its time
+        Interval(request.valid_from, request.valid_to)
     return Draft(
+        **said,
         type=type_,
-        title=title,
-        content=content,
         content_hash=content_hash(content),
         normal_hash=normal_hash(content),
-        metadata=said["metadata"],
-        scope=scope,
-        conversation_id=said["conversation_id"],
-        source=said["source"],
-        model_id=said["model_id"],
-        variant=said["variant"],
+        scope=checked_scope(request.scope or Scope.AGENT),
         importance=request.importance,
         valid_from=request.valid_from,
         valid_to=request.valid_to or FOREVER,
         refresh_on=request.refresh_on,
-        refresh_reason=said["refresh_reason"],
         embed=request.embed,
-        embed_text=said["embed_text"],
-        tokens=tuple(analyse(f"{title}\n{content}" if title else content)),
+        tokens=tuple(analyse(embedded_text(title, content, ""))),
         names_start=bool(request.valid_from),
         reassert=request.reassert,
         warnings=(*notices, *findings),
@@ -225,12 +212,6 @@ def checked_type(name: str) -> str:
             "choose the nearest, or auto to let rules choose",
         )
     return name
-
-
-def _interval(request: WriteRequest) -> None:
-    """Refuses an empty or inverted interval; one without a start is judged when the write knows its time."""
-    if request.valid_from and request.valid_to:
-        Interval(request.valid_from, request.valid_to)
 
 
 def _type(request: WriteRequest, content: str) -> tuple[str, tuple[str, ...]]:

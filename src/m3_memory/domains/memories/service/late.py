@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _LOAD_SECONDS = 30.0
 
 
-def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
-    """Embeds the windows of a version that have no vector yet; the result stores them.
+def late_vectors(ctx: Context, item: int, *, anew: bool = False) -> Callable[[Writer], None]:
+    """Embeds the windows of a version that have no vector yet, or all of them anew; the result stores them.
 
     The first vectors of a version bring the check that its write could not make, with the rights of its
     writer. Storing does nothing where the version was erased, or another job brought them, meanwhile.
@@ -37,7 +37,7 @@ def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
     with ctx.read() as reader:
         version = queries.find_version(reader, item)
         space = embeddings.space_of(reader, fingerprint)
-        known = embeddings.window_count(reader, item, space) if space is not None else 0
+        known = 0 if space is None or anew else embeddings.window_count(reader, item, space)
     if version is None:
         return _nothing
     windows = embedder.windows(embedded_text(version.title, version.content, version.embed_text))
@@ -49,8 +49,10 @@ def late_vectors(ctx: Context, item: int) -> Callable[[Writer], None]:
 
     def store(writer: Writer) -> None:
         number = embeddings.space_for(writer, fingerprint)
+        is_first = not embeddings.having_vectors(writer, [item])
+        if anew:
+            embeddings.remove_vectors(writer, item)
         if queries.find_version(writer, item) and embeddings.window_count(writer, item, number) == known:
-            is_first = not embeddings.having_vectors(writer, [item])
             embeddings.insert_vectors(writer, item, number, vectors, known)
             queries.note_change(writer, item, "vector")
             if is_first and looked.seen:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import Near
 from m3_memory.kernel.contradiction import EXEMPT_TYPES
+from m3_memory.kernel.vocabulary import MEMORY_TYPES
 from m3_memory.storage import embeddings
 from m3_memory.storage.neighbourhood import NEIGHBOURS_AT_ONCE, nearest_all, similar_within
 from m3_memory.storage.predicates import ADMITTED, Filter, View
@@ -24,55 +25,70 @@ if TYPE_CHECKING:
 NEIGHBOURS = 20
 """So many of the nearest are compared."""
 
+_STATEMENTS = tuple(sorted(set(MEMORY_TYPES) - EXEMPT_TYPES))
+_OF_EVERY_TYPE = 2 * NEIGHBOURS
+"""So many of the nearest of all these types are read: those of another type are only told of."""
+
 _FLOORS = {"hashing": 0.4}
 _FLOOR = 0.40
 """The cosine below which nothing is looked at, by the name of the embedding space."""
 
-_STATES = ("candidate", *ADMITTED, "rejected")
+_COMPARED = ("candidate", *ADMITTED)
+_REJECTED = ("rejected",)
 
-_Asked: TypeAlias = "tuple[Fingerprint, str, str, str]"
-"""Space, type, variant, and the moment of the world ("" is now) or the scope."""
+_Asked: TypeAlias = "tuple[Fingerprint, tuple[str, ...], str, str, tuple[str, ...]]"
+"""Space, types (all where none is named), variant, the moment of the world ("" is now), trust states."""
 
 
 def near_all(reader: Reader, caller: Caller, drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts with what is near them in every audience the caller holds, rejected memories too.
+    """The drafts with what is near them in every audience the caller holds, and what is rejected of any type.
 
     Looked at is what holds now, and what holds when the draft begins; by all of a draft's vectors.
     """
     asked = defaultdict[_Asked, list[int]](list)
-    for place, draft in enumerate(drafts):
-        if draft.vectors.space and draft.vectors.vectors and draft.type not in EXEMPT_TYPES:
-            for moment in {"", draft.valid_from}:
-                asked[draft.vectors.space, draft.type, draft.variant, moment].append(place)
-    if not asked:
+    wanted = {place for place, draft in enumerate(drafts) if draft.vectors.space and draft.vectors.vectors}
+    if not wanted:
         return [*drafts]
-    seen = queries.progress(reader)
+    seen, has_rejected = queries.progress(reader), queries.has_rejected(reader)
+    for place in sorted(wanted):
+        for of in _asked_of(drafts[place], has_rejected):
+            asked[of].append(place)
     found = defaultdict[int, dict[int, None]](dict)
     for of, places in asked.items():
         for place, item in _nearest(reader, caller, of, [(n, drafts[n].vectors.vectors) for n in places]):
             found[place][item] = None
-    wanted = {place for places in asked.values() for place in places}
     return [
         replace(draft, near=Near(tuple(found[place]), seen)) if place in wanted else draft
         for place, draft in enumerate(drafts)
     ]
 
 
+def _asked_of(draft: Draft, has_rejected: bool) -> Iterator[_Asked]:
+    space, variant = draft.vectors.space, draft.variant
+    if space is None:
+        return
+    for moment in {"", draft.valid_from}:
+        if draft.type not in EXEMPT_TYPES:
+            yield space, _STATEMENTS, variant, moment, _COMPARED
+        if has_rejected:
+            yield space, (), variant, moment, _REJECTED
+
+
 def _nearest(
     reader: Reader, caller: Caller, of: _Asked, given: Sequence[tuple[int, Sequence[bytes]]]
 ) -> Iterator[tuple[int, int]]:
     """The items near each of these, by its vectors: (its number, item), nearest first."""
-    fingerprint, type_, variant, moment = of
+    fingerprint, types, variant, moment, states = of
     space = embeddings.space_of(reader, fingerprint)
     if space is None:
         return
-    narrowed = Filter(moment, trust_states=_STATES, types=(type_,), variant=variant)
+    narrowed = Filter(moment, trust_states=states, types=types, variant=variant)
     view = View(caller.as_operator(), narrowed, reader.now)
     windows = [(place, vector) for place, vectors in given for vector in vectors]
     for start in range(0, len(windows), NEIGHBOURS_AT_ONCE):
         part = windows[start : start + NEIGHBOURS_AT_ONCE]
         vectors = [vector for _, vector in part]
-        near = nearest_all(reader, view, space, vectors, NEIGHBOURS, _floor(fingerprint))
+        near = nearest_all(reader, view, space, vectors, _OF_EVERY_TYPE, _floor(fingerprint))
         for (place, _), items in zip(part, near, strict=True):
             yield from ((place, item) for item, _ in items)
 
@@ -88,9 +104,9 @@ def near_now(reader: Reader, caller: Caller, drafts: Sequence[Draft]) -> list[Dr
 
 def near_within(drafts: Sequence[Draft]) -> list[set[int]]:
     """For each draft the places of those of the same batch that are near it, of its type and variant."""
-    groups = defaultdict[_Asked, list[tuple[int, bytes]]](list)
+    groups = defaultdict[tuple["Fingerprint", str, str, str], list[tuple[int, bytes]]](list)
     for place, draft in enumerate(drafts):
-        if draft.near.seen and draft.vectors.space:
+        if draft.near.seen and draft.vectors.space and draft.type not in EXEMPT_TYPES:
             key = draft.vectors.space, draft.type, draft.variant, draft.scope
             groups[key] += [(place, vector) for vector in draft.vectors.vectors]
     found: list[set[int]] = [set() for _ in drafts]

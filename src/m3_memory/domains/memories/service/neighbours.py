@@ -11,9 +11,9 @@ from m3_memory.domains.memories.model import Standing
 from m3_memory.domains.memories.queries.tombstones import Tombstone
 from m3_memory.domains.memories.service import tombstones
 from m3_memory.domains.memories.service.nearness import near_now, near_within
-from m3_memory.domains.memories.service.succession import current_successors
+from m3_memory.domains.memories.service.succession import current_successors, every_successor
 from m3_memory.errors import SupersededValue
-from m3_memory.kernel.clock import plus
+from m3_memory.kernel.clock import FOREVER, plus
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Comparison, Statement, Verdict, compare, decide
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ SHOWN_CHARACTERS = 2_000
 RETURN_SECONDS = 7 * 24 * 60 * 60
 """A value that comes back so soon after it was superseded may come from another branch of the work."""
 
+_ANY = "fact"
+"""A rejected value is one in every type: its paraphrase is looked for as if all were of this one."""
+
 _Place: TypeAlias = "tuple[int, str, str, str]"
 """Audience, variant, type, and the hash of what is said."""
 
@@ -42,7 +45,8 @@ class Proposal:
     """A draft as the decision sees it: where it would stand, and as which memory ("" for one to come).
 
     `now` is since when it holds if its writer named no start. `replaced` is the memory whose place its writer
-    gives it: with that it is not compared.
+    gives it: with that it is not compared. `stands` is one whose memory stands already; `beside` are memories
+    that the same call changes: a machine ends none of them by it.
     """
 
     draft: Draft
@@ -50,10 +54,22 @@ class Proposal:
     audience: int
     now: str = ""
     replaced: str = ""
+    stands: bool = False
+    beside: frozenset[str] = frozenset()
 
     @property
     def valid_from(self) -> str:
         return self.draft.valid_from or self.now
+
+    def settled(self, finding: Finding) -> Proposal:
+        """As it is stored: until a newer one begins, as candidate where a person has to agree."""
+        trust_state = "candidate" if finding.protected else self.draft.trust_state
+        settled = replace(self, draft=replace(self.draft, trust_state=trust_state))
+        return settled.until(finding.before.statement.valid_from) if finding.before else settled
+
+    def until(self, end: str) -> Proposal:
+        """The same, holding no longer than until then."""
+        return replace(self, draft=replace(self.draft, valid_to=min(self.draft.valid_to, end)))
 
     @property
     def statement(self) -> Statement:
@@ -78,9 +94,9 @@ class Proposal:
 class Finding:
     """What a new statement is to what stands.
 
-    `ends` are memories whose place it takes, `protected` those of them that only a person may end, `unsure`
-    those it may contradict; `before` is a newer one at whose beginning it ends, `elsewhere` what another
-    audience of the caller holds.
+    `ends` are memories whose place it takes, or `protected` ones where only a person may end some of them;
+    `unsure` those it may contradict; `before` is a newer one at whose beginning it ends, `elsewhere` what
+    another audience of the caller holds, or its own as another type.
     """
 
     repeats: str = ""
@@ -141,14 +157,19 @@ class Neighbours:
         updates = [(compared[memory_id], why) for memory_id, why in decision.updates]
         unsure = [(compared[memory_id], why) for memory_id, why in decision.unsure]
         ends, doubted = self._told_apart(op, proposal, updates)
-        protected = [found for found in ends if needs_person(op.caller, proposal.draft, found[0].trust_state)]
+        before = self._bound(proposal, near, compared.get(decision.bounded_by))
+        if before and proposal.stands:
+            why = compare(before.statement, new)
+            if doubt := _doubt(op, why, pinned=proposal.draft.pinned):
+                doubted.append((before, doubt))
+                before = None
+        waits = any(needs_person(op.caller, proposal.draft, old.trust_state) for old, _ in ends)
         return Finding(
-            "",
-            tuple(found for found in ends if found not in protected),
-            tuple(protected),
-            (*unsure, *doubted),
-            compared.get(decision.bounded_by),
-            tuple(self._elsewhere(proposal, near)),
+            ends=() if waits else tuple(ends),
+            protected=tuple(ends) if waits else (),
+            unsure=(*unsure, *doubted),
+            before=before,
+            elsewhere=tuple(self._elsewhere(proposal, near)),
         )
 
     def _near(self, proposal: Proposal) -> list[Standing]:
@@ -162,9 +183,28 @@ class Neighbours:
         said = self.standing.get(proposal.place(proposal.draft.normal_hash), ())
         return [other for other in self._comparable(proposal, said) if self._is_enough(proposal, other)]
 
+    def _bound(self, proposal: Proposal, near: Sequence[Standing], bound: Standing | None) -> Standing | None:
+        """The first that begins later and contradicts it, planned or past ones too."""
+        new = proposal.statement
+        later = {
+            other.statement.memory_id: other
+            for other in self._in_place(proposal, near)
+            if other.statement.valid_from > new.valid_from and other.statement.normal_hash != new.normal_hash
+        }
+        first = later.get(
+            decide(new, [other.statement for other in later.values()], self.reader.now).bounded_by
+        )
+        found = [one for one in (bound, first) if one]
+        return min(found, key=lambda one: one.statement.valid_from, default=None)
+
     def _comparable(self, proposal: Proposal, others: Iterable[Standing]) -> Iterator[Standing]:
         """Those in the proposal's place that hold when it begins, or now, as the batch leaves them."""
-        new, draft = proposal.statement, proposal.draft
+        moments = proposal.valid_from, self.reader.now
+        return (o for o in self._in_place(proposal, others) if o.statement.holds_at(*moments))
+
+    def _in_place(self, proposal: Proposal, others: Iterable[Standing]) -> Iterator[Standing]:
+        """Those in the proposal's place, as the batch leaves them."""
+        draft = proposal.draft
         for one in others:
             other = self._as_left(one)
             said = other.statement
@@ -174,8 +214,7 @@ class Neighbours:
                 continue
             if said.memory_id in {proposal.memory_id, proposal.replaced} - {""}:
                 continue
-            if said.holds_at(new.valid_from, self.reader.now):
-                yield other
+            yield other
 
     def _as_left(self, other: Standing) -> Standing:
         """A memory as the batch leaves it so far."""
@@ -193,16 +232,12 @@ class Neighbours:
         key = proposal.audience, proposal.draft.normal_hash
         buried = self.buried.get(key)
         if buried is None:
-            rejected = {
-                o.statement.memory_id: o
-                for o in near
-                if o.trust_state == "rejected" and o.audience == proposal.audience
-            }
-            untitled = [replace(o.statement, title="") for o in rejected.values()]
-            said = decide(replace(proposal.statement, title=""), untitled).duplicate_of
+            rejected = {o.statement.memory_id: o for o in near if o.trust_state == "rejected"}
+            untitled = [replace(o.statement, title="", type=_ANY) for o in rejected.values()]
+            said = decide(replace(proposal.statement, title="", type=_ANY), untitled).duplicate_of
             if not said:
                 return
-            own = proposal.audience, rejected[said].statement.normal_hash
+            own = rejected[said].audience, rejected[said].statement.normal_hash
             (buried,) = tombstones.tombstoned(self.reader, [own])
             if not buried:  # it was lifted
                 return
@@ -218,10 +253,10 @@ class Neighbours:
         for old, why in updates:
             if old.statement.memory_id in returned:
                 unsure.append((old, why.unsure("value_returned")))
-            elif old.pinned:
-                unsure.append((old, why.unsure("pinned")))
-            elif op.contradiction == "propose":
-                unsure.append((old, why))
+            elif old.statement.memory_id in proposal.beside:
+                unsure.append((old, why.unsure("same_time")))
+            elif doubt := _doubt(op, why, pinned=old.pinned):
+                unsure.append((old, doubt))
             else:
                 ends.append((old, why))
         return ends, unsure
@@ -239,10 +274,11 @@ class Neighbours:
         }
 
     def _elsewhere(self, proposal: Proposal, near: Iterable[Standing]) -> Iterator[Found]:
-        """What is said about the same in other audiences of the caller."""
+        """What is said about the same in other audiences of the caller, or as another type."""
         new = proposal.statement
         for other in near:
-            if other.audience == proposal.audience or other.trust_state in ("rejected", "candidate"):
+            is_same = (other.audience, other.statement.type) == (proposal.audience, new.type)
+            if is_same or other.trust_state in ("rejected", "candidate"):
                 continue
             why = compare(other.statement, new)
             if why.verdict is not Verdict.DISTINCT and other.statement.holds_at(
@@ -280,6 +316,7 @@ def neighbours(reader: Reader, caller: Caller, proposals: Iterable[Proposal]) ->
     stones = {key: stone for key, stone in buried if stone}
     standing, superseded = defaultdict[_Place, list[Standing]](list), defaultdict[_Place, list[str]](list)
     found = Neighbours(reader, caller, standing, superseded, stones, {}, {})
+    _add_near(found, every)
     compared = [proposal for proposal in every if proposal.draft.type not in EXEMPT_TYPES]
     if not compared:
         return found
@@ -291,8 +328,12 @@ def neighbours(reader: Reader, caller: Caller, proposals: Iterable[Proposal]) ->
     content_hashes = sorted({p.draft.content_hash for p in compared if not p.draft.reassert})
     for audience, variant, type_, digest, old in queries.superseded_with(reader, audiences, content_hashes):
         found.superseded[audience, variant, type_, digest].append(old)
-    _add_near(found, compared)
     return found
+
+
+def _doubt(op: Operation, why: Comparison, *, pinned: bool) -> Comparison | None:
+    """Why a machine leaves it to a person to end a memory that a newer one contradicts; None: it may."""
+    return why.unsure("pinned") if pinned else why if op.contradiction == "propose" else None
 
 
 def needs_person(caller: Caller, draft: Draft, trust_state: str) -> bool:
@@ -316,5 +357,15 @@ def _add_near(found: Neighbours, proposals: Sequence[Proposal]) -> None:
         standing |= queries.standing_at(found.reader, part)
     for place, (draft, others) in enumerate(zip(drafts, near_within(drafts), strict=True)):
         memory_id = proposals[place].memory_id
-        found.near[memory_id] = [standing[item] for item in draft.near.items if item in standing]
+        near = [standing[item] for item in draft.near.items if item in standing]
+        found.near[memory_id] = [*near, *_that_follow(found.reader, near)]
         found.earlier[memory_id] = [proposals[other].memory_id for other in sorted(others) if other < place]
+
+
+def _that_follow(reader: Reader, near: Sequence[Standing]) -> list[Standing]:
+    """What took, or is to take, the place of those of these that end."""
+    known = {other.statement.memory_id for other in near}
+    ending = [other.statement.memory_id for other in near if other.statement.valid_to < FOREVER]
+    then = {new for old in ending for new in every_successor(reader, old)} - known
+    items = [belief.item for belief in queries.open_beliefs_of(reader, sorted(then)).values()]
+    return [*queries.standing_at(reader, sorted(items)).values()]

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from m3_memory.domains.memories.model import Belief, Draft
-    from m3_memory.domains.memories.service.neighbours import Proposal
+    from m3_memory.domains.memories.service.neighbours import Found, Proposal
     from m3_memory.domains.memories.service.operations import Operation
+    from m3_memory.kernel.contradiction import Statement
 
 MOST_ASKED = 3
 """Of what one statement may contradict so many are put to a person: a numbered series is no dispute."""
+
+_VAGUE = frozenset({"may_have_changed", "other_event"})
 
 ASKED = Comparison(Verdict.UPDATE, "asked")
 """Its writer said so."""
@@ -64,14 +67,28 @@ class Outcome:
             ends.insert(0, self.replaced.old.belief.memory_id)
         return ends
 
+    @property
+    def disputes(self) -> Sequence[Found]:
+        """Those of what it may contradict that a person is asked about: the surest first, then the near."""
+        return sorted(self.finding.unsure, key=lambda found: found[1].reason in _VAGUE)[:MOST_ASKED]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """The memories it may contradict, as far as a person is asked about them."""
+        return [
+            Conflict(old.statement.memory_id, shown_text(old.statement.content), why.reason)
+            for old, why in (*self.finding.protected, *self.disputes)
+        ]
+
 
 def perform_all(op: Operation, outcomes: Sequence[Outcome]) -> list[list[str]]:
     """Ends what the new statements end and asks what only a person may decide; the questions' ids of each."""
     for outcome in outcomes:
         for memory_id in outcome.ended:
-            old = standing_target(op.writer, memory_id)
-            if outcome.was_asked_to_end(memory_id) or old.belief.valid_to > outcome.proposal.valid_from:
-                succeed(op, old, outcome.new_id, outcome.proposal.valid_from)
+            old, at = standing_target(op.writer, memory_id), outcome.proposal.valid_from
+            is_fresh = old.belief.recorded_from == op.writer.store_time
+            if outcome.was_asked_to_end(memory_id) or is_fresh or old.belief.valid_to > at:
+                succeed(op, old, outcome.new_id, at)
     asked = [[*_questions(outcome)] for outcome in outcomes]
     if not any(asked):
         return [[] for _ in outcomes]
@@ -99,10 +116,6 @@ def result_of(op: Operation, outcome: Outcome, review_ids: Sequence[str]) -> Wri
     """The answer to a write that was stored."""
     proposal, finding = outcome.proposal, outcome.finding
     draft, ended = proposal.draft, outcome.ended
-    conflicts = [
-        Conflict(old.statement.memory_id, shown_text(old.statement.content), why.reason)
-        for old, why in (*finding.protected, *finding.unsure[:MOST_ASKED])
-    ]
     if outcome.waits:
         status = WriteStatus.CANDIDATE
     elif ended:
@@ -113,13 +126,13 @@ def result_of(op: Operation, outcome: Outcome, review_ids: Sequence[str]) -> Wri
         id=outcome.new_id,
         status=status,
         superseded=ended,
-        conflicts=conflicts,
+        conflicts=outcome.conflicts,
         vector=draft.vectors.status,
         warnings=[
             *draft.warnings,
             *draft.vectors.warnings,
             *out_of_sight(proposal.valid_from, draft.valid_to, op.writer.now),
-            *_remarks(outcome),
+            *remarks(outcome),
         ],
         type=draft.type,
         review_id=next(iter(review_ids), None),
@@ -135,7 +148,8 @@ def out_of_sight(valid_from: str, valid_to: str, now: str) -> tuple[str, ...]:
     return ()
 
 
-def _remarks(outcome: Outcome) -> Iterable[str]:
+def remarks(outcome: Outcome) -> Iterable[str]:
+    """What there is to say of what a statement did to others, or they to it."""
     finding, replaced = outcome.finding, outcome.replaced
     for old, why in finding.ends:
         yield (
@@ -152,8 +166,10 @@ def _remarks(outcome: Outcome) -> Iterable[str]:
     if outcome.waits and (replaced or finding.protected):
         yield "it waits as a candidate until a person decides: reads leave it out, nothing was ended"
     for other, why in finding.elsewhere[:3]:
+        is_here = other.audience == outcome.proposal.audience
+        where = f"type {other.statement.type}" if is_here else "another scope"
         yield (
-            f"memory {other.statement.memory_id} of another scope says something about the same"
+            f"memory {other.statement.memory_id} of {where} says something about the same"
             f" ({why.reason}); nothing was done to it"
         )
 
@@ -161,24 +177,25 @@ def _remarks(outcome: Outcome) -> Iterable[str]:
 def _questions(outcome: Outcome) -> Iterable[Question]:
     if outcome.waits and outcome.replaced:
         replaced = outcome.replaced
-        yield _question(outcome, ReviewKind.CANDIDATE, replaced.old.belief.memory_id, ASKED, replaced.act)
+        yield _question(outcome, ReviewKind.CANDIDATE, replaced.old.belief, ASKED, replaced.act)
     for old, why in outcome.finding.protected:
-        yield _question(outcome, ReviewKind.CANDIDATE, old.statement.memory_id, why)
-    for old, why in outcome.finding.unsure[:MOST_ASKED]:
+        yield _question(outcome, ReviewKind.CANDIDATE, old.statement, why)
+    for old, why in outcome.disputes:
         kind = ReviewKind.CANDIDATE if outcome.waits else ReviewKind.CONFLICT
-        yield _question(outcome, kind, old.statement.memory_id, why)
+        yield _question(outcome, kind, old.statement, why)
 
 
 def _question(
-    outcome: Outcome, kind: ReviewKind, old_id: str, why: Comparison, act: Act = Act.SUPERSEDE
+    outcome: Outcome, kind: ReviewKind, old: Belief | Statement, why: Comparison, act: Act = Act.SUPERSEDE
 ) -> Question:
     """Whether the newer of two takes the place of the older, from when it begins to hold."""
     proposal = outcome.proposal
-    at = proposal.valid_from if act is Act.SUPERSEDE else ""
-    step = PlanStep(act, old_id, outcome.new_id, at)
-    named = old_id, outcome.new_id
+    named, at = (old.memory_id, outcome.new_id), proposal.valid_from
+    if proposal.stands and at < old.valid_from:
+        named, at = (outcome.new_id, old.memory_id), old.valid_from
+    step = PlanStep(act, named[0], named[1], at if act is Act.SUPERSEDE else "")
     said = proposal.draft.content_hash
-    return Question(kind, proposal.audience, named, evidence_of(why), Plan((step,)), (*named, said))
+    return Question(kind, proposal.audience, named, evidence_of(why), Plan((step,)), (*named, said, act))
 
 
 def evidence_of(why: Comparison) -> dict[str, str]:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from m3_memory.catalog.answers import LIST_BYTES, size_bytes
-from m3_memory.domains.memories.model import ChangeResult, VectorStatus, WriteResult, WriteStatus
+from m3_memory.domains.memories.model import (
+    ChangeResult,
+    Conflict,
+    UpdateResult,
+    VectorStatus,
+    WriteResult,
+    WriteStatus,
+)
 from m3_memory.errors import M3Error, NotFound
 
 if TYPE_CHECKING:
@@ -34,6 +41,9 @@ class ItemResult:
     changed: list[str] | None = None
     vector: VectorStatus | None = None
     type: str | None = None
+    superseded: list[str] | None = None
+    conflicts: list[Conflict] | None = None
+    review_id: str | None = None
     warnings: list[str] | None = None
     error: ItemError | None = None
 
@@ -110,22 +120,14 @@ def _item(outcome: WriteResult | ChangeResult | M3Error) -> ItemResult:
         case M3Error():
             return ItemResult(error=ItemError(outcome.code, outcome.message, outcome.hint))
         case WriteResult():
-            return ItemResult(
-                outcome.id,
-                outcome.status,
-                vector=outcome.vector,
-                type=outcome.type,
-                warnings=outcome.warnings or None,
-            )
+            own = ItemResult(outcome.id, outcome.status, vector=outcome.vector, type=outcome.type)
         case ChangeResult():
-            return ItemResult(
-                outcome.id,
-                outcome.status,
-                outcome.version,
-                outcome.changed or None,
-                outcome.vector,
-                warnings=outcome.warnings or None,
+            own = ItemResult(
+                outcome.id, outcome.status, outcome.version, outcome.changed or None, outcome.vector
             )
+    if isinstance(outcome, WriteResult | UpdateResult):
+        own = replace(own, superseded=outcome.superseded or None, conflicts=outcome.conflicts or None)
+    return replace(own, review_id=outcome.review_id, warnings=outcome.warnings or None)
 
 
 def _brief(items: Sequence[ItemResult]) -> tuple[list[ItemResult], tuple[str, ...]]:
@@ -133,7 +135,7 @@ def _brief(items: Sequence[ItemResult]) -> tuple[list[ItemResult], tuple[str, ..
     shown: list[ItemResult] = []
     spent, left_out = 0, 0
     for item in items:
-        details = (item.error, item.warnings)
+        details = (item.error, item.conflicts, item.warnings)
         cost = size_bytes(details) if any(details) else 0
         if spent + cost <= LIST_BYTES:
             spent += cost
@@ -141,7 +143,7 @@ def _brief(items: Sequence[ItemResult]) -> tuple[list[ItemResult], tuple[str, ..
         else:
             left_out += 1
             error = ItemError(item.error.code) if item.error else None
-            shown.append(replace(item, error=error, warnings=None))
+            shown.append(replace(item, error=error, conflicts=None, warnings=None))
     if not left_out:
         return shown, ()
-    return shown, (f"no room for the warnings and error messages of {left_out} items; send fewer at once",)
+    return shown, (f"no room for the warnings, conflicts and errors of {left_out} items; send fewer at once",)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model.review import ReviewState, mark_of, plan_of, plan_text
+from m3_memory.domains.memories.model.review import ReviewState, as_text, mark_of, plan_of, plan_text
 from m3_memory.domains.memories.service.targets import Target
+from m3_memory.domains.memories.service.tombstones import refused, tombstoned
 from m3_memory.kernel.clock import plus
+from m3_memory.kernel.normal import normal_hash
 from m3_memory.storage.predicates import Filter, audience_numbers, view_of
 
 if TYPE_CHECKING:
@@ -30,18 +32,21 @@ LAPSE_SECONDS = 30 * 24 * 60 * 60
 
 
 class Asked(NamedTuple):
-    """A question's id, and whether it was put to a person only now."""
+    """A question's id, whether it was put to a person only now, and the state it is in."""
 
     review_id: str
     is_new: bool
+    state: str
 
 
 def ask_all(op: Operation, questions: Sequence[Question]) -> list[Asked]:
     """Opens a question for a person for each, in order.
 
     One that names what it is `derived_from`, and was asked before, is not asked again, whatever was decided;
-    any other is not while the same is open. Each new one is an event of the first memory it names.
+    any other is not while the same is open. Each new one is an event of the first memory it names. Raises
+    Tombstoned where accepting one would say what was rejected or erased.
     """
+    _refuse_buried(op, questions)
     ids = [_question_id(op.writer, question) for question in questions]
     known = queries.asked_already(op.writer, ids)
     fresh: dict[str, Question] = {}
@@ -58,12 +63,10 @@ def ask_all(op: Operation, questions: Sequence[Question]) -> list[Asked]:
         for (review_id, question), event in zip(fresh.items(), events, strict=True)
     ]
     queries.insert_questions(op.writer, asked, plus(op.writer.store_time, LAPSE_SECONDS))
-    return [Asked(review_id, review_id in fresh) for review_id in ids]
-
-
-def disputed(reader: Reader, memory_ids: Iterable[str]) -> dict[str, list[str]]:
-    """Of these memories those that an open conflict names, each with the others it names."""
-    return queries.open_conflicts(reader, list(memory_ids))
+    return [
+        Asked(review_id, review_id in fresh, "open" if review_id in fresh else known[review_id])
+        for review_id in ids
+    ]
 
 
 def concerned_audiences(reader: Reader, caller: Caller) -> list[int]:
@@ -138,7 +141,20 @@ def _expect_anew(op: Operation, review_id: str, memory_ids: Sequence[str]) -> No
 
 
 def _question_id(reader: Reader, question: Question) -> str:
-    return derived_id(reader, "review", question.kind, *(question.derived_from or question.memories))
+    asked = *question.memories, plan_text(question.plan), as_text(question.evidence)
+    return derived_id(reader, "review", question.kind, *(question.derived_from or asked))
+
+
+def _refuse_buried(op: Operation, questions: Sequence[Question]) -> None:
+    said = [
+        (question.audience, normal_hash(text))
+        for question in questions
+        for step in question.plan.steps
+        for text in step.changes.values()
+        if isinstance(text, str)
+    ]
+    for buried in filter(None, tombstoned(op.writer, said, op.caller) if said else ()):
+        raise refused(op, [buried])[0]
 
 
 def _event_of(op: Operation, review_id: str, question: Question) -> Event:

@@ -24,7 +24,7 @@ def current_successor(reader: Reader, caller: Caller, memory_id: str) -> Belief 
 def current_successors(reader: Reader, caller: Caller, memory_id: str) -> Iterator[Belief]:
     """Every such memory: there are several where one came back after another had taken its place."""
     view = view_of(reader, caller, Filter())
-    for successor in _successors(reader, memory_id):
+    for successor in every_successor(reader, memory_id):
         if belief := queries.visible_belief(reader, view, successor):
             yield belief
 
@@ -34,7 +34,7 @@ def refuse_superseded_memory(reader: Reader, caller: Caller, memory_id: str) -> 
 
     It is named if the caller holds its audience.
     """
-    believed = [found for found in _successors(reader, memory_id) if queries.is_believed(reader, found)]
+    believed = [found for found in every_successor(reader, memory_id) if queries.is_believed(reader, found)]
     if not believed:
         return
     view = View(caller, Filter(), reader.now)
@@ -57,7 +57,7 @@ def rivals(reader: Reader, caller: Caller, memory_id: str) -> list[str]:
     return sorted(set(found) - {memory_id})
 
 
-def _successors(reader: Reader, memory_id: str) -> Iterator[str]:
+def every_successor(reader: Reader, memory_id: str) -> Iterator[str]:
     """Every memory that superseded this one or a successor of it; the nearest first, each once."""
     reached, waiting = {memory_id}, [memory_id]
     while waiting:

@@ -18,6 +18,7 @@ def succeed(op: Operation, old: Target, new_id: str, at: str) -> None:
     """Ends the old memory at a world time, where the new one takes its place; the lock is held.
 
     If that is not after the old one's start, it was never right and closes whole. Its belief stays readable.
+    One that this very transaction opened ends there already.
     """
     belief = old.belief
     ended = replace(belief, valid_to=min(belief.valid_to, at)) if at > belief.valid_from else None
@@ -30,10 +31,11 @@ def succeed(op: Operation, old: Target, new_id: str, at: str) -> None:
         before=old.digestible(state),
         after=digestible(old.version, ended, state) if ended else "",
     )
-    closed = queries.close_belief(op.writer, belief, event)
-    assert closed, "the owner's lock is held: nobody else can have closed it"
-    if ended:
-        queries.open_belief(op.writer, replace(ended, opened_by=event))
+    if belief.recorded_from != op.writer.store_time:
+        closed = queries.close_belief(op.writer, belief, event)
+        assert closed, "the owner's lock is held: nobody else can have closed it"
+        if ended:
+            queries.open_belief(op.writer, replace(ended, opened_by=event))
     queries.open_edge(op.writer, new_id, belief.memory_id, "supersedes", event)
     if at <= op.writer.now:
         retire_derived(op, [belief.memory_id], "superseded")

@@ -13,11 +13,11 @@ from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.service.operations import operation
 from m3_memory.domains.memories.service.reads import resolve
 from m3_memory.errors import NotFound, Tombstoned
-from m3_memory.kernel.caller import Scope
-from m3_memory.storage.predicates import Filter, View
+from m3_memory.kernel.caller import Scope, names_of
+from m3_memory.storage.predicates import Filter, View, mains_of_aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Collection, Generator, Mapping, Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.memories.queries.tombstones import Tombstone
@@ -120,27 +120,61 @@ def tombstoned(
 ) -> list[Tombstone | None]:
     """For each (audience, hash of the normal form) the tombstone that keeps it from being said there.
 
-    What was erased for the user stands under one in every audience. With a caller, what was rejected under
-    one name of its project is so under all its names.
+    What was erased for the user stands under one in every audience. With a caller, what was rejected in one
+    of the audiences that are read together is so in all of them.
     """
-    names = caller.audiences((Scope.AGENT,)) if caller and caller.project_aliases else ()
-    one_place = frozenset(queries.known_audiences(reader, names).values()) if names else frozenset[int]()
+    together = _read_together(reader, caller, {audience for audience, _ in said}) if caller else {}
+    return [next(iter(each), None) for each in _standing(reader, said, together)]
+
+
+def returning(op: Operation, said: Sequence[tuple[int, str]]) -> list[Tombstone]:
+    """Every tombstone over these values in their places, under each name of the project."""
+    places = one_place(op.writer, op.caller, {audience for audience, _ in said})
+    return [tombstone for each in _standing(op.writer, said, places) for tombstone in each]
+
+
+def one_place(reader: Reader, caller: Caller, audiences: Collection[int]) -> dict[int, frozenset[int]]:
+    """Each of these audiences with all that are the same place: its project goes by other names too."""
+    own, mains = (caller.project, *caller.project_aliases), mains_of_aliases(reader)
+    names = queries.audience_names(reader, [*audiences]) if mains or caller.project_aliases else {}
+    found = {audience: frozenset((audience,)) for audience in audiences}
+    for audience, name in names.items():
+        if name.startswith(caller.circle_prefix):
+            project = caller.project_of(name)
+            alike = caller.looking_into(own if project in own else names_of(project, mains))
+            known = queries.known_audiences(reader, alike.audiences((Scope.AGENT,)))
+            found[audience] |= frozenset(known.values())
+    return found
+
+
+def _read_together(reader: Reader, caller: Caller, audiences: Collection[int]) -> dict[int, frozenset[int]]:
+    held = frozenset(queries.known_audiences(reader, caller.audiences()).values())
+    apart = [audience for audience in audiences if audience not in held]
+    return dict.fromkeys(audiences, held) | (one_place(reader, caller, apart) if apart else {})
+
+
+def _standing(
+    reader: Reader, said: Sequence[tuple[int, str]], places: Mapping[int, frozenset[int]]
+) -> list[list[Tombstone]]:
     keys = [
         [
             _digest(reader, place, said_hash)
-            for place in (None, *(sorted(one_place) if audience in one_place else (audience,)))
+            for place in (None, audience, *sorted(places.get(audience, frozenset()) - {audience}))
         ]
         for audience, said_hash in said
     ]
     found = queries.standing_tombstones(reader, list(dict.fromkeys(key for of in keys for key in of)))
-    return [next((found[key] for key in of if key in found), None) for of in keys]
+    return [[found[key] for key in of if key in found] for of in keys]
 
 
 @contextmanager
-def writing(ctx: Context) -> Generator[Writer]:
-    """The owner's write transaction. What is raised in it as Tombstoned is recorded after it, and raised."""
+def writing(ctx: Context, *, rehearses: bool = False) -> Generator[Writer]:
+    """The owner's write transaction, or a rehearsal of one.
+
+    What is raised in it as Tombstoned is recorded after it, and raised.
+    """
     try:
-        with ctx.write() as writer:
+        with ctx.rehearsal() if rehearses else ctx.write() as writer:
             yield writer
     except Tombstoned as error:
         with ctx.write() as writer:

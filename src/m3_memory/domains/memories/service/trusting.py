@@ -11,7 +11,15 @@ from m3_memory.domains.memories.service.operations import operation
 from m3_memory.domains.memories.service.reads import resolve
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.domains.memories.service.targets import Target, not_found
-from m3_memory.domains.memories.service.tombstones import Burial, bury, lift, refusal, tombstoned
+from m3_memory.domains.memories.service.tombstones import (
+    Burial,
+    bury,
+    lift,
+    one_place,
+    refusal,
+    returning,
+    tombstoned,
+)
 from m3_memory.domains.memories.service.undo_repetitions import repetitions
 from m3_memory.errors import DuplicateValue, NotCurrent
 from m3_memory.kernel.normal import normal_hash
@@ -69,11 +77,11 @@ def set_trust_all(op: Operation, judgements: Sequence[Judgement], reason: str) -
     DuplicateValue where another memory says by now what would be trusted again, and Tombstoned where that
     value was erased.
     """
-    twins = _twins(op.writer, [of for of, state in judgements if state == REJECTED])
+    twins = _twins(op, [of for of, state in judgements if state == REJECTED])
     named = {of.belief.memory_id for of, _ in judgements}
     also = [(of, REJECTED) for of in twins if of.belief.memory_id not in named]
     changed = [(of, state) for of, state in [*judgements, *also] if of.belief.trust_state != state]
-    _refuse_returning(op.writer, changed)
+    _refuse_returning(op, changed)
     states = queries.states_of(op.writer, [of.belief.memory_id for of, _ in changed])
     after = [replace(of.belief, trust_state=state) for of, state in changed]
     events = op.record_all(
@@ -126,8 +134,7 @@ def settle_values(op: Operation, turned: Sequence[tuple[Belief | None, Belief | 
     rejected = [new for old, new in turned if new and _is_rejected(new) and not _is_rejected(old)]
     returned = [new for old, new in turned if new and _is_rejected(old) and not _is_rejected(new)]
     bury(op, [Burial(hashes[b.item], b.audience, b.memory_id) for b in rejected], reason)
-    standing = tombstoned(op.writer, [(b.audience, hashes[b.item]) for b in returned])
-    lift(op, [tombstone for tombstone in standing if tombstone])
+    lift(op, returning(op, [(b.audience, hashes[b.item]) for b in returned]))
 
 
 def said_hashes(reader: Reader, beliefs: Sequence[Belief]) -> dict[int, str]:
@@ -144,11 +151,13 @@ def _is_rejected(belief: Belief | None) -> bool:
     return belief is not None and belief.trust_state == REJECTED
 
 
-def _twins(reader: Reader, rejected: Sequence[Target]) -> list[Target]:
+def _twins(op: Operation, rejected: Sequence[Target]) -> list[Target]:
     """Every memory, of whatever type, that says in the same place what one of these says."""
-    places = {(of.belief.audience, of.version.normal_hash) for of in rejected}
-    if not places:
+    if not rejected:
         return []
+    reader = op.writer
+    alike = one_place(reader, op.caller, {of.belief.audience for of in rejected})
+    places = {(audience, of.version.normal_hash) for of in rejected for audience in alike[of.belief.audience]}
     audiences, hashes = ({place[n] for place in places} for n in (0, 1))
     found = queries.standing_with(reader, sorted(map(int, audiences)), sorted(map(str, hashes)))
     ids = {
@@ -161,7 +170,8 @@ def _twins(reader: Reader, rejected: Sequence[Target]) -> list[Target]:
     return [Target(beliefs[id_], versions[beliefs[id_].item]) for id_ in sorted(beliefs)]
 
 
-def _refuse_returning(reader: Reader, changed: Sequence[Judgement]) -> None:
+def _refuse_returning(op: Operation, changed: Sequence[Judgement]) -> None:
+    reader = op.writer
     coming = [replace(of.belief, trust_state=state) for of, state in changed if state != REJECTED]
     ids = {belief.memory_id for belief in coming}
     for belief, other in repetitions(reader, coming, ids):
@@ -170,7 +180,8 @@ def _refuse_returning(reader: Reader, changed: Sequence[Judgement]) -> None:
         )
     were_rejected = {of.belief.memory_id for of, _ in changed if _is_rejected(of.belief)}
     hashes = said_hashes(reader, coming)
-    standing = tombstoned(reader, [(belief.audience, hashes[belief.item]) for belief in coming])
+    said = [(belief.audience, hashes[belief.item]) for belief in coming]
+    standing = tombstoned(reader, said, op.caller) if said else []
     for belief, tombstone in zip(coming, standing, strict=True):
         if tombstone and (tombstone.is_erased or belief.memory_id not in were_rejected):
             raise refusal(tombstone)

@@ -31,7 +31,7 @@ Thing: TypeAlias = str | tuple[str, str, str]
 Change: TypeAlias = "tuple[Act, ...]"
 """What one call did to memories that belong together, as the two of a supersede: undone whole."""
 
-OPERATORS_KINDS = frozenset("trust purge merge tombstone lift grant restore forget".split())
+OPERATORS_KINDS = frozenset("trust purge tombstone lift grant restore forget".split())
 """Kinds of events that only an operator's call makes."""
 
 _OPERATORS_STATES = frozenset({"verified", "rejected"})

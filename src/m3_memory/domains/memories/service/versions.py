@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
-from m3_memory.domains.memories.model import EMBED_JOB, Belief, VectorStatus, Version
+from m3_memory.domains.memories.model import EMBED_JOB, Belief, Draft, VectorStatus, Version
 from m3_memory.domains.memories.model.holding import Holding, digestible
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.clock import FOREVER, plus
@@ -16,13 +16,17 @@ from m3_memory.storage import embeddings, queue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from m3_memory.domains.memories.model import Draft, State, Vectors
+    from m3_memory.domains.memories.model import State, Vectors
     from m3_memory.domains.memories.service.operations import Operation
     from m3_memory.kernel.fingerprint import Fingerprint
     from m3_memory.storage.history import Event
 
 SESSION_SECONDS = 24 * 60 * 60
 """How long a memory of scope session is kept."""
+
+
+SAID = Version.__dataclass_fields__.keys() & Draft.__dataclass_fields__.keys()
+"""What a version has of the draft it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,18 @@ def store_version(op: Operation, saying: Saying) -> int:
     return item
 
 
-def store_vectors(op: Operation, item: int, vectors: Vectors) -> None:
-    """Stores what vectors there are and leaves the missing ones to a job."""
-    _store_vectors(op, [(item, vectors)])
+def replace_vectors(op: Operation, item: int, vectors: Vectors) -> None:
+    """Gives a version vectors anew; while there are none yet it keeps what it has, until a job brings them.
+
+    It was checked when its first ones came, and is not again.
+    """
+    if vectors.vectors:
+        embeddings.remove_vectors(op.writer, item)
+        _store_vectors(op, [(item, vectors)])
+        queries.note_change(op.writer, item, "vector")
+    else:
+        payload = {"item": item, "anew": True}
+        queue.enqueue(op.writer, queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}:anew", payload, op.caller.user_id))
 
 
 def inherit_vectors(op: Operation, from_item: int, to_item: int) -> None:
@@ -128,49 +141,25 @@ def _created(op: Operation, creation: Creation) -> Event:
 
 def _version(op: Operation, saying: Saying) -> Version:
     draft, caller = saying.draft, op.caller
+    said = {name: getattr(draft, name) for name in SAID}
     return Version(
-        0,
-        saying.memory_id,
-        saying.version,
-        draft.type,
-        draft.title,
-        draft.content,
-        draft.content_hash,
-        draft.normal_hash,
-        draft.metadata,
-        draft.scope,
-        saying.audience,
-        caller.agent_id,
-        caller.circle,
-        caller.project,
-        draft.conversation_id,
-        caller.conversation_id,
-        draft.source,
-        draft.model_id,
-        draft.variant,
-        draft.embed,
-        draft.embed_text,
+        **said,
+        item=0,
+        memory_id=saying.memory_id,
+        version=saying.version,
+        audience=saying.audience,
+        agent_id=caller.agent_id,
+        circle=caller.circle,
+        project=caller.project,
+        written_in=caller.conversation_id,
     )
 
 
 def _belief(op: Operation, saying: Saying, item: int, event: int) -> Belief:
     draft, now = saying.draft, op.writer.store_time
+    expires_at = plus(now, SESSION_SECONDS) if draft.scope == Scope.SESSION else FOREVER
     return Belief(
-        0,
-        saying.memory_id,
-        item,
-        saying.version,
-        saying.valid_from,
-        draft.valid_to,
-        now,
-        FOREVER,
-        draft.trust_state,
-        plus(now, SESSION_SECONDS) if draft.scope == Scope.SESSION else FOREVER,
-        saying.audience,
-        draft.type,
-        op.caller.agent_id,
-        draft.conversation_id,
-        draft.variant,
-        event,
-        None,
+        *(0, saying.memory_id, item, saying.version, saying.valid_from, draft.valid_to, now, FOREVER),
+        *(draft.trust_state, expires_at, saying.audience, draft.type, op.caller.agent_id),
+        *(draft.conversation_id, draft.variant, event, None),
     )

@@ -159,20 +159,21 @@ def _decided(
         if finding.repeats:
             repeats[place] = Outcome(proposal, finding.repeats, finding, replaced)
         else:
-            settled = _settled(proposal, finding)
+            settled = proposal.settled(finding)
             near.add(settled, finding)
+            fresh |= _ending_with(fresh, finding, settled.valid_from)
             fresh[place] = Outcome(settled, settled.memory_id, finding, replaced)
     return fresh, repeats
 
 
-def _settled(proposal: Proposal, finding: Finding) -> Proposal:
-    """The proposal as it is stored: until a newer one begins, as candidate where a person has to agree."""
-    draft = proposal.draft
-    if finding.protected:
-        draft = replace(draft, trust_state="candidate")
-    if finding.before:
-        draft = replace(draft, valid_to=min(draft.valid_to, finding.before.statement.valid_from))
-    return replace(proposal, draft=draft)
+def _ending_with(fresh: dict[int, Outcome], finding: Finding, at: str) -> dict[int, Outcome]:
+    """Those of the same batch whose place a later one takes: they are stored as they end."""
+    ends = {old.statement.memory_id for old, _ in finding.ends}
+    return {
+        place: replace(outcome, proposal=outcome.proposal.until(at))
+        for place, outcome in fresh.items()
+        if outcome.new_id in ends
+    }
 
 
 def _creation(outcome: Outcome) -> Creation:

@@ -19,8 +19,6 @@ from m3_memory.kernel.narrowing import ensure_own
 
 MAX_ITEMS = 10_000
 
-_IDENTITY = ("agent_id", "user_id", "change_agent")
-
 
 def _as_it_came(value: Any) -> object:
     """Each item is judged for itself, so that a bad one stops no other."""
@@ -72,6 +70,7 @@ def memory_update_bulk(
     Effect.DESTROY,
     domain="memory",
     title="Delete many memories",
+    brief=("results",),
     example={"ids": ["01990a5e-7b1c-7d3e-8f00-000000000001"]},
 )
 def memory_delete_bulk(
@@ -92,7 +91,7 @@ def _write_request(
     values = service.tried(_values, single.memory_write, f"items[{place}]", item, defaults)
     if isinstance(values, M3Error):
         return values
-    claimed = {name: str(values.pop(name)) for name in _IDENTITY}
+    claimed = {name: str(values.pop(name)) for name in single.IDENTITY}
     wider = service.tried(ensure_own, ctx.caller, **claimed)
     return wider if isinstance(wider, M3Error) else WriteRequest(**values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 from m3_memory.catalog.params import (
@@ -26,15 +27,53 @@ from m3_memory.catalog.params import (
 from m3_memory.catalog.tool import Effect, tool
 from m3_memory.context import Context
 from m3_memory.domains.memories import service
-from m3_memory.domains.memories.model import ChangeResult, HistoryResult, WriteRequest, WriteResult
+from m3_memory.domains.memories.model import (
+    ChangeResult,
+    HistoryResult,
+    UpdateResult,
+    WriteRequest,
+    WriteResult,
+)
 from m3_memory.domains.memories.model.record import GetResult
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.narrowing import ensure_own
 from m3_memory.storage.predicates import Filter
 
+IDENTITY = ("agent_id", "user_id", "change_agent")
 Own = Annotated[
     str, Compat("may only name the caller itself; identity comes from how the server was started")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What may be said of a statement besides its text and type."""
+
+    title: Title = ""
+    metadata: Metadata | None = None
+    scope: MemoryScope = Scope.AGENT
+    importance: Importance = 0.5
+    valid_from: Annotated[Timestamp, Param("since when it holds; now")] = ""
+    valid_to: Annotated[TimestampOrOpen, Param("until when")] = ""
+    refresh_on: Annotated[Timestamp, Param("when to review it")] = ""
+    refresh_reason: Annotated[Label, Param("why to review it")] = ""
+    conversation_id: Annotated[Label, Param("groups memories of one conversation")] = ""
+    reassert: Annotated[Switch, Param("it holds again although it was superseded")] = False
+    source: Annotated[Label, Compat("label of where it comes from")] = "agent"
+    variant: Annotated[Label, Compat("tag of an experiment; reads leave tagged memories out")] = ""
+    embed: Annotated[Switch, Compat("whether it is found by meaning too")] = True
+    embed_text: Annotated[Label, Compat("text whose meaning stands for the content")] = ""
+    model_id: Annotated[Label, Compat("label of the model that wrote it")] = ""
+    auto_classify: Annotated[Switch, Compat("the same as type auto")] = False
+    agent_id: Own = ""
+    user_id: Own = ""
+    change_agent: Own = ""
+
+    def request(self, ctx: Context, content: str, type: str) -> WriteRequest:
+        """The whole as the service takes it. Raises WiderIdentity."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        ensure_own(ctx.started_as, **{name: given.pop(name) for name in IDENTITY})
+        return WriteRequest(content, type, **given)
 
 
 @tool(
@@ -48,55 +87,16 @@ def memory_write(
     ctx: Context,
     content: Content,
     type: MemoryType,
-    title: Title = "",
-    metadata: Metadata | None = None,
-    scope: MemoryScope = Scope.AGENT,
-    importance: Importance = 0.5,
-    valid_from: Annotated[Timestamp, Param("since when it holds; now")] = "",
-    valid_to: Annotated[TimestampOrOpen, Param("until when")] = "",
-    refresh_on: Annotated[Timestamp, Param("when to review it")] = "",
-    refresh_reason: Annotated[Label, Param("why to review it")] = "",
-    conversation_id: Annotated[Label, Param("groups memories of one conversation")] = "",
-    reassert: Annotated[Switch, Param("it holds again although it was superseded")] = False,
-    source: Annotated[Label, Compat("label of where it comes from")] = "agent",
-    variant: Annotated[Label, Compat("tag of an experiment; reads leave tagged memories out")] = "",
-    embed: Annotated[Switch, Compat("whether it is found by meaning too")] = True,
-    embed_text: Annotated[Label, Compat("text whose meaning stands for the content")] = "",
-    model_id: Annotated[Label, Compat("label of the model that wrote it")] = "",
-    auto_classify: Annotated[Switch, Compat("the same as type auto")] = False,
-    agent_id: Own = "",
-    user_id: Own = "",
-    change_agent: Own = "",
+    *,
+    said: Writing,
 ) -> WriteResult:
     """Store one fact, decision, preference, procedure or note for later sessions.
 
-    Write one statement per memory. Said before: answers `duplicate` with its id. If it replaces a memory
-    whose id you know, use memory_supersede; to correct a record, memory_update.
+    One statement each. Said before: `duplicate`, with its id. What it contradicts may end (`superseded`) or
+    stand disputed (`conflicts`): read both. To replace a memory whose id you know, memory_supersede; to
+    correct a record, memory_update.
     """
-    ensure_own(ctx.started_as, agent_id=agent_id, user_id=user_id, change_agent=change_agent)
-    return service.write(
-        ctx,
-        WriteRequest(
-            content,
-            type,
-            title,
-            metadata,
-            scope,
-            importance,
-            source,
-            valid_from,
-            valid_to,
-            refresh_on,
-            refresh_reason,
-            conversation_id,
-            variant,
-            embed,
-            embed_text,
-            model_id,
-            reassert,
-            auto_classify,
-        ),
-    )
+    return service.write(ctx, said.request(ctx, content, type))
 
 
 @tool(
@@ -117,8 +117,7 @@ def memory_get(
 ) -> GetResult:
     """Read one memory whole, by its id.
 
-    If it is not current the answer says since when and what superseded it; its text then comes only with
-    `as_of` or `known_at`.
+    If it is not current: since when, and what superseded it; its text only with `as_of` or `known_at`.
     """
     return service.get(ctx, id, Filter(as_of, known_at, variant=variant, project=project))
 
@@ -128,6 +127,7 @@ def memory_get(
     domain="memory",
     title="Correct a memory's record",
     essential=True,
+    brief=("conflicts",),
     idempotent=True,
     example={"id": "01990a5e-7b1c-7d3e-8f00-000000000001", "title": "Release day"},
 )
@@ -138,29 +138,21 @@ def memory_update(
     title: Title = "",
     metadata: Metadata | None = None,
     importance: Importance | None = None,
-    valid_to: Annotated[TimestampOrClear, Param("until when it holds")] = "",
+    valid_to: Annotated[TimestampOrClear, Param("until when")] = "",
     refresh_on: Annotated[TimestampOrClear, Param("when to review it")] = "",
     refresh_reason: Annotated[Label, Param("why to review it")] = "",
     conversation_id: Annotated[Label, Param("its conversation")] = "",
     reembed: Annotated[Switch, Compat("compute its vectors anew")] = False,
-) -> ChangeResult:
-    """Correct what was recorded wrongly; the world did not change. If it did, use memory_supersede.
+) -> UpdateResult:
+    """Correct what was recorded wrongly. If the world changed, use memory_supersede.
 
-    Fields left out stay; "clear" empties one. Earlier versions stay readable by known_at.
+    Fields left out stay; "clear" empties one. known_at reads earlier versions.
     """
     return service.update(
         ctx,
         service.UpdateRequest(
-            id,
-            content,
-            title,
-            metadata,
-            importance,
-            valid_to,
-            refresh_on,
-            refresh_reason,
-            conversation_id,
-            reembed,
+            *(id, content, title, metadata, importance, valid_to),
+            *(refresh_on, refresh_reason, conversation_id, reembed),
         ),
     )
 
@@ -179,7 +171,7 @@ def memory_delete(
 ) -> ChangeResult:
     """Delete one memory: no read finds it any more. memory_restore brings it back.
 
-    For what was true once and no longer is, memory_supersede keeps the past.
+    For what was true once, memory_supersede keeps the past.
     """
     return service.delete(ctx, id, hard=hard)
 
@@ -211,5 +203,5 @@ def memory_history(
     known_at: Annotated[Timestamp, Param("events up to then")] = "",
     project: ProjectName = "",
 ) -> HistoryResult:
-    """List what happened to one memory, newest first: who changed it, when, by which operation."""
+    """What happened to one memory, newest first: who changed it, when, by which operation."""
     return service.history(ctx, memory_id, limit, Filter(known_at=known_at, project=project))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -17,7 +16,15 @@ from m3_memory.domains.memories.service.writes import add_all, operation, prepar
 from m3_memory.domains.privacy.model import EdgeLine, ImportResult, MemoryLine, Problem
 from m3_memory.domains.privacy.service.files import entries_of
 from m3_memory.domains.privacy.service.known import ask, known_as
-from m3_memory.errors import DeadlinePassed, InvalidArgument, M3Error, Missing, Unavailable
+from m3_memory.errors import (
+    DamagedExport,
+    DeadlinePassed,
+    InvalidArgument,
+    M3Error,
+    Missing,
+    Tombstoned,
+    Unavailable,
+)
 from m3_memory.kernel.ids import new_id
 from m3_memory.kernel.normal import content_hash
 
@@ -46,10 +53,6 @@ _COUNTS = (
     *("edges", "edges_without_ends", "refused", "malformed"),
 )
 _CHANGES = ("imported", "accepted", "for_review", "edges")
-
-
-class _RehearsedError(Exception):
-    """Ends the transaction of a dry run."""
 
 
 @dataclass(slots=True)
@@ -95,8 +98,8 @@ def import_entries(ctx: Context, entries: Iterable[Entry], digest: str, *, dry_r
     Ids and world times are kept; audience, agent, store time and trust are the caller's and the store's. A
     memory that is here, and ever said what the file says, changes nothing; with another text it becomes a
     question for a person. `digest` names the file in the one event of the import. A dry run stores nothing,
-    and judges each chunk as if those before it were not there. Raises what a write raises, where the first
-    chunk fails.
+    and judges each chunk as if those before it were not there. Raises DamagedExport where no line could be
+    read, and what a write raises, where the first chunk fails.
     """
     run = _Run(ctx, digest, dry_run)
     given, begun = iter(entries), False
@@ -110,7 +113,13 @@ def import_entries(ctx: Context, entries: Iterable[Entry], digest: str, *, dry_r
                 raise
             return run.result(f"before line {chunk[0].line}: {error.message}; import again for the rest")
         begun = True
-    return run.result()
+    found = run.result()
+    if found.malformed and not any(getattr(found, name) for name in _COUNTS if name != "malformed"):
+        raise DamagedExport(
+            f"of {found.malformed:,} lines none can be read ({found.problems[0].message}): none is stored",
+            "name a file that m3 export wrote",
+        )
+    return found
 
 
 class _Run:
@@ -135,7 +144,7 @@ class _Run:
         edges = [entry for entry in chunk if isinstance(entry, EdgeLine)]
         noted = self._noted
         if drafts or edges or waiting:
-            with suppress(_RehearsedError), self._ctx.write() as writer:
+            with (self._ctx.rehearsal if self._dry_run else self._ctx.write)() as writer:
                 op = operation(self._ctx, writer, self._operation_id)
                 self._store(op, drafts, found)
                 _accept(op, waiting, found)
@@ -143,8 +152,6 @@ class _Run:
                 if not noted and any(found.counts[name] for name in _CHANGES):
                     op.record("import", "", 0, reason=f"sha256:{self._digest}")
                     noted = True
-                if self._dry_run:
-                    raise _RehearsedError
         self._noted = noted
         self._total.add(found)
 
@@ -208,7 +215,7 @@ class _Run:
         for memory, draft, stored_as in others:
             try:
                 found.counts["for_review" if ask(op, self._digest, draft, stored_as) else "unchanged"] += 1
-            except InvalidArgument as error:
+            except (InvalidArgument, Tombstoned) as error:
                 found.refuse(memory.line, error)
 
     def _add(self, op: Operation, fresh: dict[str, tuple[MemoryLine, Draft]], found: _Tally) -> None:

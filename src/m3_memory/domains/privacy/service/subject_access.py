@@ -19,7 +19,7 @@ def subject_access(ctx: Context, subject: Subject, cursor: str, limit: int) -> S
     """What is held about a subject, memory by memory in the order of ids, from the cursor on.
 
     Each has its rows by table, superseded, deleted and rejected ones too; vectors and words, which follow
-    from the texts, are left out. Raises InvalidArgument for two subjects in one.
+    from the texts, are left out.
     """
     with ctx.read() as reader:
         every = meant(reader, subject)

@@ -12,10 +12,11 @@ from m3_memory.context import as_started
 from m3_memory.declared_stores import MAIN
 from m3_memory.domains.agents.service.operators import status_of
 from m3_memory.domains.agents.service.standing import operator_news
-from m3_memory.domains.correction.service import waiting_for_owner
+from m3_memory.domains.correction.service.reviews import waiting_for_owner
 from m3_memory.domains.memories.service.writes import operation
 from m3_memory.domains.system.model import Acceptance, Examination, Finding
-from m3_memory.storage import embeddings, integrity, queue
+from m3_memory.kernel.counting import counted
+from m3_memory.storage import embeddings, integrity, ledger, queue
 from m3_memory.storage.heads import lost_head
 from m3_memory.storage.overview import without_vectors
 from m3_memory.storage.scheduled_backup import missed, schedule_of
@@ -58,6 +59,7 @@ def examine(ctx: Context) -> Examination:
             *standing,
             *behind,
             *late,
+            *ledger.unread(ctx.database),
             *(f"job {job.key} failed too often: {job.error}" for job in dead),
             *_exposed(ctx),
         ],
@@ -78,10 +80,11 @@ def _standing(ctx: Context, reader: Reader) -> list[str]:
     """What is new about the caller's place and the operator, a passphrase taken out by hand, what waits."""
     found = status_of(reader)
     removed = [f"{found.last_event}, and is no longer in the store"] if found.removed else []
-    news = (*operator_news(reader), *ctx.stand(reader, ctx.started_as).notices)
+    news = operator_news(reader)
+    place = [said for said in ctx.stand(reader, ctx.started_as).notices if not said.startswith(tuple(news))]
     waiting = waiting_for_owner(reader)
-    asked = [f"{waiting} questions wait for you: m3 review"] if waiting else []
-    return [*dict.fromkeys(news), *removed, *asked]
+    asked = [f"{counted(waiting, 'question waits', 'questions wait')} for you: m3 review"] if waiting else []
+    return [*news, *place, *removed, *asked]
 
 
 def accept_head(ctx: Context) -> Acceptance:

@@ -23,7 +23,7 @@ from m3_memory.surfaces.cli.setup import files
 from m3_memory.surfaces.cli.setup.launcher import launcher_path, remove_launcher, write_launcher
 from m3_memory.surfaces.cli.setup.ledger import Ledger
 from m3_memory.surfaces.cli.setup.proof import prove
-from m3_memory.surfaces.cli.setup.wiring import FAILED, REPAIRED, UNCHANGED, WIRED, find_site
+from m3_memory.surfaces.cli.setup.wiring import FAILED, REMOVED, REPAIRED, UNCHANGED, WIRED, find_site
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from m3_memory.integrations.hosts import Host
     from m3_memory.launch import Launch
+    from m3_memory.surfaces.cli.command import Doors
     from m3_memory.surfaces.cli.setup.wiring import Row, Site
 
 SKIPPED, DECLINED = "skipped", "declined"
@@ -41,11 +42,12 @@ _UNTOLD = ("title", "exit_code")
 _LOCK_SECONDS = 20.0
 
 
-def set_up(launch: Launch, given: Namespace, hosts: Sequence[Host]) -> int:
+def set_up(launch: Launch, given: Namespace, doors: Doors) -> int:
     """Wires the hosts, or takes the entries out, and prints a row for each; returns the exit code.
 
     Raises InvalidArgument for an agent that is no host, and what concerns no single host.
     """
+    hosts = doors.hosts()
     agents: list[str] = list(filter(None, map(str.strip, given.agents.split(","))))
     known = [host.name for host in hosts]
     if unknown := [name for name in agents if name not in known]:
@@ -106,7 +108,8 @@ class _Setup:
         """Takes out the entries; with the last of them the launcher."""
         with nullcontext() if self._is_dry_run or not self._home.is_dir() else self._locked():
             rows = [self._unwired(self._site(host)) for host in hosts]
-            if not self._is_dry_run and not any(map(self._may_hold_entry, known)):
+            left = (self._holds_entry(self._site(host), if_unreadable=True) for host in known)
+            if not self._is_dry_run and not any(left):
                 self._written = remove_launcher(self._launcher)
         where = "in the database" if self._settings.database_url else f"in {self._home}"
         self._notes.append(f"the memories stay {where}; nothing of them was touched")
@@ -128,18 +131,23 @@ class _Setup:
             output.print_text("This is what would be done; nothing was changed.")
         output.print_table(
             ("host", "status", "file"),
-            [(row.title, row.status, "" if row.status == SKIPPED else row.file) for row in rows],
+            [(row.title, self._status(row), "" if row.status == SKIPPED else row.file) for row in rows],
         )
         output.print_text("\n".join((*(line for row in rows for line in _remarks(row)), *self._notes)))
+
+    def _status(self, row: Row) -> str:
+        is_plan = self._is_dry_run and row.status in (WIRED, REPAIRED, REMOVED)
+        return f"would be {row.status}" if is_plan else row.status
 
     def _site(self, host: Host) -> Site:
         return find_site(host, host.entry(str(self._launcher), self._environment), self._ledger)
 
     def _looked_at(self, site: Site) -> Row:
         """What would be done for one host, or why nothing can be."""
-        if not site.signs:
+        is_wired = self._holds_entry(site)
+        if not (site.signs or is_wired):
             return site.row(SKIPPED, detail="it was not found on this machine")
-        if not (site.is_certain or site.host.name in self._agents or self.asks):
+        if not (site.is_certain or is_wired or site.host.name in self._agents or self.asks):
             hint = f"if you use it: m3 setup --agents {site.host.name}"
             return site.row(SKIPPED, detail=f"of it, only {site.signs} was found", hint=hint)
         return site.attempt(site.look, site.snippet())
@@ -164,11 +172,13 @@ class _Setup:
         is_others = row.code == ServerNameTaken.code
         return site.row(UNCHANGED, detail=row.detail) if is_others else row
 
-    def _may_hold_entry(self, host: Host) -> bool:
+    @staticmethod
+    def _holds_entry(site: Site, *, if_unreadable: bool = False) -> bool:
+        """Whether the host's file has an entry of ours."""
         try:
-            return self._site(host).holds_entry()
+            return site.holds_entry()
         except (M3Error, ValueError):
-            return True
+            return if_unreadable
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -195,10 +205,13 @@ def _offer_operator(launch: Launch) -> None:
     """Offers to set the operator's passphrase where none is set; what goes wrong is said, no more."""
     from m3_memory.surfaces.cli import operator
 
-    question = "Set an operator's passphrase now, to be asked for before a whole store is moved or erased?"
+    question = (
+        "Set an operator's passphrase now, to be asked for wherever only you decide:"
+        " reviews, trust, erasing, agents' rights, whole stores?"
+    )
     try:
-        if not operator.run(launch, "status")["is_set"] and confirmed(question, default=False):
-            operator.run(launch, "init")
+        if not operator.told(launch, "status")["is_set"] and confirmed(question, default=False):
+            operator.told(launch, "init")
             output.print_text("The passphrase is set.", sys.stderr)
     except M3Error as error:
         output.print_text(f"{error.message}; m3 operator init does it later", sys.stderr)
