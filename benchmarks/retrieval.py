@@ -165,6 +165,7 @@ def writing(record: Record) -> Iterator[dict[str, Any]]:
     """A turn or a memory as arguments of memory_write; one longer than a memory may be, as several."""
     arguments: dict[str, Any] = {"valid_from": record.get("date") or ""}
     text = str(record["text"])
+    text += f" [photo: {record['image_caption']}]" if record.get("image_caption") else ""
     if "kind" in record or not (record.get("role") or record.get("speaker")):
         kind = str(record.get("kind", "fact"))
         arguments["type"] = kind if kind in MEMORY_TYPES else "note"

@@ -6,7 +6,7 @@ import pytest
 
 from m3_memory.inference.source import NoEmbedder
 from m3_memory.kernel.clock import ManualClock
-from m3_memory.kernel.fusion import discounted, fused
+from m3_memory.kernel.fusion import alone, calibrated
 from m3_memory.storage.database import Database
 from tests.callers import Agent
 
@@ -34,8 +34,7 @@ def test_a_preview_gives_the_hits_of_the_search_and_the_parts_of_their_scores(ag
         (hit["id"], hit["score"]) for hit in found
     ]
     for hit in preview["hits"]:
-        parts = discounted(fused(hit["words"], hit["meaning"]), hit["passages"])
-        assert hit["score"] == pytest.approx(parts, abs=0.0002)
+        assert hit["score"] == pytest.approx(calibrated(alone(hit["parts"])), abs=0.0005)
     assert [hit["rank"] for hit in preview["hits"]] == [1, 2]
     assert [hit["by_words"] for hit in preview["hits"]] == [1, 2]
     assert preview["hits"][0]["terms"] == ["ferri", "noon"]

@@ -142,10 +142,10 @@ def test_a_store_of_many_rows_finds_the_few_that_match(database: Database) -> No
             _word(writer, f"filler {count}", f"filler number{count} row")
         _word(writer, "wanted", "the needle in it")
     with database.read("local") as reader:
-        found, known = worded(reader, view_of(reader, HERE, Filter()), ["needle", "filler", "number7"])
+        words = worded(reader, view_of(reader, HERE, Filter()), ["needle", "filler", "number7"])
         ids = {row[0]: row[1] for row in reader.rows(sql("SELECT item, memory_id FROM memory_items"))}
-    assert {ids[item] for item in found} == {"wanted", "filler 7"}
-    assert known.documents_with["filler"] == SMALL + 50
+    assert {ids[item] for item in words.found} == {"wanted", "filler 7"}
+    assert words.known.documents_with["filler"] == SMALL + 50
 
 
 OTHERS = (THERE, replace(HERE, user_id="other"), replace(HERE, circle="apart"))
@@ -162,7 +162,7 @@ def test_what_others_write_changes_no_candidate_and_no_score(database: Database)
         with database.read("local") as reader:
             view = view_of(reader, HERE, Filter())
             chosen = database.dialect.text_candidates(reader, view, asked, 20)
-            return [chosen, *worded(reader, view, asked)]
+            return [chosen, worded(reader, view, asked)]
 
     before = answers()
     with database.write("local") as writer:
@@ -183,9 +183,9 @@ def test_a_question_may_have_as_many_words_as_fit_in_it(database: Database) -> N
         _word(writer, "all", " ".join(many))
     assert _found(database, many) == ["all"]
     with database.read("local") as reader:
-        found, known = worded(reader, view_of(reader, HERE, Filter()), many)
-    assert len(found) == 1
-    assert known.documents_with["w1998"] == 1
+        words = worded(reader, view_of(reader, HERE, Filter()), many)
+    assert len(words.found) == 1
+    assert words.known.documents_with["w1998"] == 1
 
 
 def _vector(*numbers: float) -> bytes:

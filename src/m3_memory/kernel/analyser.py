@@ -26,8 +26,8 @@ from m3_memory.kernel.stopwords import STOP_WORDS
 from m3_memory.kernel.text import WITHOUT_INVISIBLE
 
 MAX_TOKEN_CHARACTERS = 64
-AUDIENCE_PREFIX = "@"
-"""No token of a text holds this character, so no text can pretend to be in an audience."""
+MARK_PREFIX = "@"
+"""No token of a text holds this character: no text can pretend to be in an audience, or said by somebody."""
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Myanmar, Hangul letters, Khmer
@@ -81,7 +81,7 @@ def query_terms(text: str) -> list[str]:
 
 def audience_token(number: int) -> str:
     """The token that stands for an audience in a word index."""
-    return f"{AUDIENCE_PREFIX}{number}"
+    return f"{MARK_PREFIX}{number}"
 
 
 def _tokens(text: str, *, is_query: bool) -> list[str]:

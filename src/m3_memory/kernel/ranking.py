@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+from m3_memory.kernel.analyser import MARK_PREFIX
 
 Key = TypeVar("Key", int, str, tuple[int, int])
 
 PASSAGE_TOKENS = 100
 """A text is compared passage by passage, each of about so many tokens: a long one has any word somewhere."""
+
+HEAVIEST = 3
+MOST_ANSWERED = 1.5
 
 SCORE_DIGITS = 12
 """Scores that agree to this many decimal places are equal, so that summation order decides nothing."""
@@ -38,15 +44,21 @@ def together(parts: Sequence[TermStatistics]) -> TermStatistics:
     return TermStatistics(documents, tokens / documents if documents else 0.0, holding)
 
 
+Pair: TypeAlias = tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a question needs of a document: its length in tokens, and the passages that hold any of its terms.
 
-    A passage is its own length and how often it holds each term.
+    A passage is its own length and how often it holds each term. `pairs` are those neighbours in the question
+    that stand together here too; `marks` say whose words it holds (`kernel/turn.py`).
     """
 
     length: int
     passages: tuple[tuple[int, Mapping[str, int]], ...]
+    pairs: frozenset[Pair] = frozenset()
+    marks: frozenset[str] = frozenset()
 
     @property
     def held(self) -> frozenset[str]:
@@ -54,8 +66,10 @@ class Document:
         return frozenset(term for _, counts in self.passages for term in counts)
 
 
-def document(tokens: Sequence[str], terms: frozenset[str]) -> Document:
-    """A document, given as its tokens in order, reduced to what these terms need."""
+def document(tokens: Sequence[str], terms: frozenset[str], pairs: Sequence[Pair] = ()) -> Document:
+    """A document, given as its marks and its tokens in order, reduced to what these terms need."""
+    first = next((place for place, token in enumerate(tokens) if token[:1] != MARK_PREFIX), len(tokens))
+    marks, tokens = frozenset(tokens[:first]), tokens[first:]
     size = -(-len(tokens) // passages(len(tokens))) or 1
     found: list[tuple[int, Mapping[str, int]]] = []
     for start in range(0, len(tokens), size):
@@ -63,7 +77,20 @@ def document(tokens: Sequence[str], terms: frozenset[str]) -> Document:
         held = terms.intersection(piece)
         if held:
             found.append((len(piece), {term: piece.count(term) for term in held}))
-    return Document(len(tokens), tuple(found))
+    together = (
+        frozenset(pair for pair in pairs if _stand_together(pair, tokens))
+        if len(found)
+        else frozenset[Pair]()
+    )
+    return Document(len(tokens), tuple(found), together, marks)
+
+
+def _stand_together(pair: Pair, tokens: Sequence[str]) -> bool:
+    """Whether the second follows the first, at most one word between them."""
+    first, second = pair
+    return any(
+        second in tokens[place + 1 : place + 3] for place, token in enumerate(tokens) if token == first
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +106,22 @@ class Bm25:
     usual_length: float
     k1: float = 0.9
     b: float = 0.4
+
+    @property
+    def heaviest(self) -> float:
+        """What the HEAVIEST terms that weigh most weigh together: 1 for a question of no more."""
+        return sum(heapq.nlargest(HEAVIEST, self.weights.values())) or 1.0
+
+    def answered(self, found: Document) -> float:
+        """How much of what a good answer holds the best passage holds, from 0 to MOST_ANSWERED.
+
+        A long question has more words than any answer: so it is measured by its HEAVIEST terms.
+        """
+        return min(MOST_ANSWERED, self.score(found) / self.heaviest)
+
+    def phrased(self, found: Document) -> float:
+        """The share of the question that stands in it as it was asked, word beside word, from 0 to 1."""
+        return sum(self.weights[first] + self.weights[second] for first, second in found.pairs) / 2
 
     def score(self, found: Document) -> float:
         """How well the best passage answers; 0 if none holds any of the terms."""

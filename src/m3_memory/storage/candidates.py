@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, LiteralString
 
 from m3_memory.kernel.ranking import Document, TermStatistics, document, inverse_frequency
+from m3_memory.kernel.turn import speaker_mark
 from m3_memory.storage.predicates import visible
-from m3_memory.storage.sql import any_of, sql
+from m3_memory.storage.sql import Sql, any_of, sql
 from m3_memory.storage.transaction import number, text
 
 if TYPE_CHECKING:
@@ -27,27 +30,102 @@ POSTINGS = 20_000
 """Entries of the word index that choosing candidates may touch, the rarest words first."""
 
 
-def documents(reader: Reader, items: Sequence[int], terms: Sequence[str]) -> dict[int, Document]:
-    """Items as these terms see them, from their kept tokens without the audience that stands first."""
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A visible item as a question's terms see it, and where it stands: in a conversation, if it has one."""
+
+    document: Document
+    type: str
+    conversation_id: str
+    valid_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """What words find: the best visible items, how common the terms are, and which of them name a speaker."""
+
+    found: dict[int, Candidate]
+    known: TermStatistics
+    names: frozenset[str]
+
+
+def candidates(
+    reader: Reader, view: View, items: Sequence[int], terms: Sequence[str]
+) -> dict[int, Candidate]:
+    """Those of the items that are visible, as these terms see them, from their kept tokens without the
+    audience that stands first.
+    """
     if not items:
         return {}
-    found = reader.rows(sql("SELECT item, tokens FROM search_documents WHERE") + any_of("item", tuple(items)))
-    wanted = frozenset(terms)
-    return {number(item): document(text(tokens).split(" ")[1:], wanted) for item, tokens in found}
+    wanted, pairs = frozenset(terms), list(pairwise(terms))
+    found = reader.rows(
+        sql(
+            "SELECT said.item, said.tokens, visible.type, visible.conversation_id, visible.valid_from"
+            " FROM search_documents AS said CROSS JOIN"
+        )
+        + visible(view)
+        + sql("WHERE visible.item = said.item AND")
+        + any_of("said.item", tuple(items))
+        + sql("AND")
+        + any_of("visible.item", tuple(items))
+    )
+    return {
+        number(item): Candidate(document(text(tokens).split(" ")[1:], wanted, pairs), *map(text, where))
+        for item, tokens, *where in found
+    }
 
 
-def worded(reader: Reader, view: View, terms: Sequence[str]) -> tuple[dict[int, Document], TermStatistics]:
+def beside(reader: Reader, view: View, items: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """The visible turns right before and after each of these in its conversation, by when they were said.
+
+    Items of no conversation are left out.
+    """
+    if not items:
+        return {}
+    found = reader.rows(
+        sql("SELECT here.item,")
+        + _next_turn(view, "<", "DESC")
+        + sql(",")
+        + _next_turn(view, ">", "ASC")
+        + sql("FROM (SELECT visible.item, visible.conversation_id, visible.valid_from FROM")
+        + visible(view)
+        + sql("WHERE visible.conversation_id <> '' AND")
+        + any_of("visible.item", tuple(items))
+        + sql(") AS here")
+    )
+    return {number(row[0]): tuple(number(item) for item in row[1:] if item is not None) for row in found}
+
+
+def _next_turn(view: View, than: LiteralString, way: LiteralString) -> Sql:
+    return (
+        sql("(SELECT visible.item FROM")
+        + visible(view)
+        + Sql(
+            "WHERE visible.conversation_id = here.conversation_id AND visible.conversation_id <> ''"
+            f" AND (visible.valid_from, visible.item) {than} (here.valid_from, here.item)"
+            f" ORDER BY visible.valid_from {way}, visible.item {way} LIMIT 1)"
+        )
+    )
+
+
+def worded(reader: Reader, view: View, terms: Sequence[str]) -> Worded:
     """The best visible items by these terms, as the terms see them, and how common the terms are.
 
     Up to SMALL visible rows the statistics are those of the visible rows themselves, the same on every
     engine.
     """
+    marks = {speaker_mark(term): term for term in terms}
     shown = reader.rows(sql("SELECT item FROM") + visible(view) + sql("LIMIT ?", SMALL + 1))
     if len(shown) <= SMALL:
-        everything = documents(reader, [number(row[0]) for row in shown], terms)
-        return everything, _counted(everything.values())
-    known = reader.dialect.term_statistics(reader, view, terms)
-    return documents(reader, _chosen(reader, view, terms, known), terms), known
+        found = candidates(reader, view, [number(row[0]) for row in shown], terms)
+        documents = [each.document for each in found.values()]
+        said_by = frozenset[str]().union(*(each.marks for each in documents))
+        known = _counted(documents)
+    else:
+        known = reader.dialect.term_statistics(reader, view, [*terms, *marks])
+        said_by = frozenset(known.documents_with)
+        found = candidates(reader, view, _chosen(reader, view, terms, known), terms)
+    return Worded(found, known, frozenset(term for mark, term in marks.items() if mark in said_by))
 
 
 def rarest_first(terms: Sequence[str], known: TermStatistics) -> list[str]:

@@ -1,4 +1,4 @@
-"""The nine questions whose answers differ between the engines."""
+"""The ten questions whose answers differ between the engines."""
 
 from __future__ import annotations
 
@@ -54,6 +54,10 @@ class Dialect(Protocol):
 
     def vector_candidates(self, reader: Reader, view: View, near: Near) -> list[Found]:
         """For each vector the visible items nearest to it, each by its best window: exact."""
+        ...
+
+    def cosines(self, reader: Reader, near: Near, items: Sequence[int]) -> dict[int, float]:
+        """How near these items are to the first vector, each by its best window; none without a vector."""
         ...
 
     def vector_value(self, vector: bytes) -> Value:

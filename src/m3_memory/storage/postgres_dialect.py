@@ -129,6 +129,17 @@ class PostgresDialect:
             [(number(item), real(cosine)) for item, cosine in reader.rows(statement)] for statement in asked
         ]
 
+    def cosines(self, reader: Reader, near: Near, items: Sequence[int]) -> dict[int, float]:
+        if not items:
+            return {}
+        given = sql(
+            "SELECT item, max(1 - (vector <=> ?::halfvec)) FROM memory_embeddings WHERE space = ? AND",
+            self.vector_value(near.vectors[0]),
+            near.space,
+        )
+        found = reader.rows(given + any_of("item", tuple(items)) + sql("GROUP BY item"))
+        return {number(item): real(cosine) for item, cosine in found}
+
     def vector_value(self, vector: bytes) -> str:
         numbers = struct.unpack(f"<{len(vector) // 2}e", vector)
         return f"[{','.join(map(repr, numbers))}]"

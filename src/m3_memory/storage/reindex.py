@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from m3_memory.kernel.analyser import analyse, audience_token
+from m3_memory.kernel.analyser import audience_token
+from m3_memory.kernel.turn import indexed
 from m3_memory.storage.inserts import insert_rows
 from m3_memory.storage.sql import any_of, sql
 from m3_memory.storage.transaction import number, text
@@ -58,9 +59,9 @@ def _next(database: Database, after: int, last: int) -> list[tuple[str, Document
     with database.read(_NOBODY) as reader:
         rows = reader.rows(
             sql(
-                "SELECT i.item, o.user_id, i.title, i.content, i.audience FROM memory_items AS i"
-                " JOIN owners AS o ON o.owner = i.owner WHERE i.item > ? AND i.item <= ?"
-                " ORDER BY i.item LIMIT ?",
+                "SELECT i.item, o.user_id, i.type, i.title, i.content, i.metadata, i.audience"
+                " FROM memory_items AS i JOIN owners AS o ON o.owner = i.owner"
+                " WHERE i.item > ? AND i.item <= ? ORDER BY i.item LIMIT ?",
                 after,
                 last,
                 CHUNK,
@@ -69,9 +70,13 @@ def _next(database: Database, after: int, last: int) -> list[tuple[str, Document
     return [(text(user_id), document(item, *said)) for item, user_id, *said in rows]
 
 
-def document(item: Value, title: Value, content: Value, audience: Value) -> Document:
-    """What the word index holds of a version: its item, its tokens, and how many words they are."""
-    words = analyse(f"{title}\n{content}" if title else text(content))
+def document(item: Value, *said: Value) -> Document:
+    """What the word index holds of a version: its item, its tokens, and how many they are.
+
+    It is given by its item, type, title, content, metadata and audience.
+    """
+    *texts, audience = said
+    words = indexed(*map(text, texts))
     return number(item), " ".join((audience_token(number(audience)), *words)), len(words)
 
 

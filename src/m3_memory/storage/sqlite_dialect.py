@@ -105,6 +105,11 @@ class SqliteDialect:
             self._cache = VectorCache(self._path, private=self._file_system.is_shared)
         return self._cache.nearest(reader, view, near)
 
+    def cosines(self, reader: Reader, near: Near, items: Sequence[int]) -> dict[int, float]:
+        from m3_memory.storage.vectors import rows
+
+        return rows.cosines(reader, near, items)
+
     def vector_value(self, vector: bytes) -> bytes:
         return vector
 

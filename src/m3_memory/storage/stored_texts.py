@@ -23,6 +23,7 @@ _PAGE = 50
 
 class _Stored(NamedTuple):
     item: Value
+    type: Value
     title: Value
     content: Value
     content_hash: Value
@@ -45,8 +46,8 @@ def _versions(reader: Reader) -> Iterator[_Stored]:
     after = -1
     while page := reader.rows(
         sql(
-            "SELECT i.item, i.title, i.content, i.content_hash, i.normal_hash, i.metadata, i.audience,"
-            " d.tokens, d.token_count FROM memory_items AS i LEFT JOIN search_documents AS d"
+            "SELECT i.item, i.type, i.title, i.content, i.content_hash, i.normal_hash, i.metadata,"
+            " i.audience, d.tokens, d.token_count FROM memory_items AS i LEFT JOIN search_documents AS d"
             " ON d.item = i.item WHERE i.item > ? ORDER BY i.item LIMIT ?",
             after,
             _PAGE,
@@ -69,7 +70,9 @@ def _has_its_words(stored: _Stored) -> bool:
     if stored.tokens is None and stored.token_count is None:
         return True  # counted with the versions without their words
     there = (stored.item, stored.tokens, stored.token_count)
-    return there == document(stored.item, text(stored.title), text(stored.content), stored.audience)
+    says = stored.title, stored.content
+    marked = document(stored.item, stored.type, *says, stored.metadata, stored.audience)
+    return there in (marked, document(stored.item, "", *says, "{}", stored.audience))  # older ones: no marks
 
 
 _CHECKS: tuple[tuple[str, str, Callable[[_Stored], bool]], ...] = (

@@ -8,11 +8,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from m3_memory.kernel.counting import counted
-from m3_memory.kernel.ranking import Document, TermStatistics
+from m3_memory.kernel.fusion import ALONE, Around
+from m3_memory.kernel.ranking import TermStatistics
+from m3_memory.storage.candidates import Candidate
 from m3_memory.storage.predicates import Filter
 
-NEAREST = 50
-"""So many memories are compared by meaning, or as many as are asked for; all others count like the last."""
+NEAREST = 100
+"""So many memories are candidates by meaning, or as many as are asked for."""
 
 
 class SearchMode(StrEnum):
@@ -67,28 +69,27 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What one store holds near a question: texts as the question sees them, cosines of the nearest, and what
-    counts of each one's importance now.
+    """What one store holds near a question: candidates, how common the terms are, how near each candidate
+    is, and what stands beside the best of them.
     """
 
-    texts: Mapping[int, Document]
+    found: Mapping[int, Candidate]
     known: TermStatistics
-    nearest: Mapping[int, float]
-    importances: Mapping[int, float] = field(default_factory=dict[int, float])
+    cosines: Mapping[int, float]
+    beside: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why an item is a candidate. `words` and `meaning` run from 0 to 1.
+    """Why an item is a candidate: what speaks for it by itself (`kernel/fusion.py`), and where it stands.
 
-    `passages` is how long it is, `held` the terms it holds. `cosine` is None for an item that is
-    not among the nearest; its `meaning` is then the least of theirs. `importance` is what counts of it now.
+    `held` are the terms it holds. `cosine` is None for an item without a vector; it then counts as near as
+    the others on average. `importance` is what counts of it now, as far as that can decide anything.
     """
 
     item: int
-    words: float
-    meaning: float
-    passages: int
+    parts: Mapping[str, float]
+    around: Around = ALONE
     held: frozenset[str] = frozenset()
     cosine: float | None = None
     importance: float = 0.5
@@ -253,9 +254,7 @@ class Component:
     content: str
     score: float
     rank: int
-    words: float
-    meaning: float
-    passages: int
+    parts: dict[str, float]
     terms: list[str]
     why: str
     importance: float

@@ -265,7 +265,7 @@ def _insert(store: Connection, dialect: Dialect, table: Table, rows: Sequence[li
             row[-1] = dialect.vector_value(cast("bytes", row[-1]))
     store.execute(Sql(f"INSERT INTO {table.name} ({', '.join(names)})") + values_of(rows))
     if table is _ITEMS:
-        places = [names.index(name) for name in ("item", "title", "content", "audience")]
+        places = [names.index(name) for name in ("item", "type", "title", "content", "metadata", "audience")]
         documents = [document(*(row[place] for place in places)) for row in rows]
         store.execute(sql("INSERT INTO search_documents (item, tokens, token_count)") + values_of(documents))
 

@@ -23,12 +23,13 @@ from m3_memory.storage.vectors.layout import (
     quantised,
     slot_type,
 )
-from m3_memory.storage.vectors.search import ITEMS_PER_READ, unit_vectors
+from m3_memory.storage.vectors.search import ITEMS_PER_READ, question, unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from m3_memory.storage.database import Reader
+    from m3_memory.storage.dialect import Near
     from m3_memory.storage.predicates import View
     from m3_memory.storage.sql import Row
     from m3_memory.storage.vectors.search import Windows
@@ -143,6 +144,19 @@ def windows(reader: Reader, now: Moment, items: Sequence[int]) -> Windows:
             )
         )
     return [number(item) for item, _ in found], _unit_vectors(found, now.dimension)
+
+
+def cosines(reader: Reader, near: Near, items: Sequence[int]) -> dict[int, float]:
+    """The best cosine of each of these items with the first vector."""
+    now = moment(reader, near.space)
+    if now is None or not items:
+        return {}
+    owners, vectors = windows(reader, now, items)
+    best: dict[int, float] = {}
+    found = (vectors * question(near, now.dimension).vectors[0]).sum(axis=1)
+    for item, cosine in zip(owners, found.tolist(), strict=True):
+        best[item] = max(cosine, best.get(item, cosine))
+    return best
 
 
 def _records(reader: Reader, now: Moment, given: Sql) -> Records:

@@ -13,7 +13,6 @@ from m3_memory.domains.memories.service.chunks import tried
 from m3_memory.domains.memories.service.nearness import near_all
 from m3_memory.errors import EmbedderUnavailable, InvalidArgument, M3Error, NeedsGrant, SecretRefused
 from m3_memory.inference.embedder import EmbedderState
-from m3_memory.kernel.analyser import analyse
 from m3_memory.kernel.caller import Scope
 from m3_memory.kernel.classification import classify
 from m3_memory.kernel.clock import FOREVER
@@ -28,6 +27,7 @@ from m3_memory.kernel.limits import (
 )
 from m3_memory.kernel.normal import content_hash, normal_hash
 from m3_memory.kernel.redaction import redact, redact_json
+from m3_memory.kernel.turn import indexed
 from m3_memory.kernel.vocabulary import AUTO_TYPE, MEMORY_TYPES
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _draft(request: WriteRequest, said: Mapping[str, Any], findings: Sequence[st
         valid_to=request.valid_to or FOREVER,
         refresh_on=request.refresh_on,
         embed=request.embed,
-        tokens=tuple(analyse(embedded_text(title, content, ""))),
+        tokens=indexed(type_, title, content, said["metadata"]),
         names_start=bool(request.valid_from),
         reassert=request.reassert,
         warnings=(*notices, *findings),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from m3_memory.catalog.answers import fitting
@@ -24,18 +24,20 @@ from m3_memory.domains.retrieval.service.evidence import (
     NO_WORD,
     Question,
     asked,
+    embedded,
     gather,
     has_vectors,
-    is_hit,
     lacking,
-    score,
     weigh,
     why,
     why_empty,
+    worths,
 )
 from m3_memory.domains.retrieval.service.marks import marked_rows
 from m3_memory.errors import M3Error, NoStore, Unavailable
+from m3_memory.kernel.fusion import USUAL_IMPORTANCE, calibrated, preferred
 from m3_memory.kernel.ranking import best_first
+from m3_memory.storage.candidates import Worded, worded
 from m3_memory.storage.predicates import View, view_of
 
 if TYPE_CHECKING:
@@ -131,21 +133,24 @@ def search_stores(ctx: Context, request: SearchRequest, stores: Sequence[str]) -
 def ranked(contexts: Sequence[Context], request: SearchRequest, held: ExitStack) -> Ranking:
     """All that answers in these stores. Those that can't be reached are told, unless none can."""
     question = asked(contexts[0], request)
-    looked, lost = list[Looked](), dict[str, M3Error]()
+    opened, lost = list[_Opened](), dict[str, M3Error]()
     for there in contexts:
         try:
-            looked.append(_look(there, request, question, held))
+            opened.append(_opened(there, request, question, held))
         except (Unavailable, NoStore) as error:
             lost[there.store] = error
-    if not looked:
+    if not opened:
         raise next(iter(lost.values()))
+    names = frozenset[str]().union(*(there.words.names for there in opened))
+    question = embedded(contexts[0], request, question, names)
+    looked = [_looked(there, question, request.depth) for there in opened]
     contexts[0].ensure_time()
     unreached = [Unreached(name, error.code, error.message, error.hint) for name, error in lost.items()]
     if not question.terms:
         return Ranking(question, request.mode, looked, (), question.degraded, NO_WORD, unreached)
-    evidence = weigh([there.gathered for there in looked], question, request.depth)
+    evidence = weigh([there.gathered for there in looked], question)
     mode = request.mode if any(map(has_vectors, evidence)) else SearchMode.KEYWORD
-    found = best_of(evidence, mode)
+    found = _scored_by_importance(best_of(evidence, mode), looked, request)
     degraded = list(question.degraded)
     for there, of_store in zip(looked, evidence, strict=True):
         name = f"{there.ctx.store}: " if len(contexts) > 1 else ""
@@ -155,15 +160,42 @@ def ranked(contexts: Sequence[Context], request: SearchRequest, held: ExitStack)
 
 
 def best_of(evidence: Sequence[Sequence[Evidence]], mode: SearchMode) -> list[Found]:
-    """Best first; of equals the stores in the order they were named, and the newest of each first."""
-    hits = {
-        (place, -each.item): each
+    """Best first, as if all were of one importance; of equals the stores in the order they were named, and
+    the newest of each first.
+    """
+    hits = {(place, -each.item): each for place, of_store in enumerate(evidence) for each in of_store}
+    worth = best_first(
+        ((place, -item), points)
         for place, of_store in enumerate(evidence)
-        for each in of_store
-        if is_hit(each, mode)
-    }
-    worth = best_first((key, score(each, mode)) for key, each in hits.items())
+        for item, points in worths(of_store, mode).items()
+    )
     return [Found(key[0], hits[key], points) for key, points in worth]
+
+
+def _scored_by_importance(
+    found: Sequence[Found], looked: Sequence[Looked], request: SearchRequest
+) -> list[Found]:
+    """The hits with their scores. Importance is looked up for those that can be among the first by it."""
+    if not found:
+        return []
+    last = found[min(request.limit, len(found)) - 1].score
+    contenders = [each for each in found if preferred(each.score, 1.0) >= preferred(last, 0.0)]
+    counts = [
+        queries.importances(there.reader, [each.evidence.item for each in contenders if each.place == place])
+        for place, there in enumerate(looked)
+    ]
+
+    def counted(each: Found) -> Found:
+        there = looked[each.place].ctx
+        of = counts[each.place].get(each.evidence.item)
+        half_life = there.settings.importance_half_life_days
+        importance = of.effective(looked[each.place].reader.now, half_life) if of else USUAL_IMPORTANCE
+        score = calibrated(preferred(each.score, importance))
+        return Found(each.place, replace(each.evidence, importance=importance), score)
+
+    by_key = {(each.place, -each.evidence.item): counted(each) for each in found}
+    ordered = best_first((key, each.score) for key, each in by_key.items())
+    return [by_key[key] for key, _ in ordered]
 
 
 def left_out(found: Sequence[object], shown: Sequence[object]) -> list[str]:
@@ -172,18 +204,33 @@ def left_out(found: Sequence[object], shown: Sequence[object]) -> list[str]:
     return [f"{left} more hits did not fit into one answer: ask for a smaller k"] if left else []
 
 
-def _look(ctx: Context, request: SearchRequest, question: Question, held: ExitStack) -> Looked:
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A store in a transaction, and what words find there."""
+
+    ctx: Context
+    reader: Reader
+    view: View
+    words: Worded
+
+
+def _opened(ctx: Context, request: SearchRequest, question: Question, held: ExitStack) -> _Opened:
     reader = held.enter_context(ctx.read())
     view = view_of(reader, ctx.caller, request.filter)
-    return Looked(ctx, reader, view, gather(reader, view, question, request.depth))
+    return _Opened(ctx, reader, view, worded(reader, view, question.terms))
+
+
+def _looked(there: _Opened, question: Question, depth: int) -> Looked:
+    gathered = gather(there.reader, there.view, question, there.words, depth)
+    return Looked(there.ctx, there.reader, there.view, gathered)
 
 
 def _newest(ctx: Context, request: SearchRequest, held: ExitStack) -> Ranking:
     nothing = Question((), degraded=ctx.notices)
-    there = _look(ctx, request, nothing, held)
+    there = _looked(_opened(ctx, request, nothing, held), nothing, request.depth)
     listed = ListRequest(filter=request.filter)
     page = queries.page(there.reader, there.view, listed, None, "", request.limit)
-    found = [Found(0, Evidence(item, 0.0, 0.0, 0), 0.0) for _, item in page]
+    found = [Found(0, Evidence(item, {}), 0.0) for _, item in page]
     because = None if found else why_empty([(there.reader, there.view)])
     return Ranking(nothing, request.mode, [there], found, nothing.degraded, because)
 
@@ -203,7 +250,8 @@ def _told(
 
 
 def _scored(found: Found, row: Row) -> ScoredRow:
-    return ScoredRow(round(found.score, 4), why(found.evidence) or "the newest", row)
+    because = why(found.evidence) if found.evidence.parts else "the newest"
+    return ScoredRow(round(found.score, 4), because, row)
 
 
 def _hit(found: Found, row: Row) -> Hit:

@@ -18,10 +18,12 @@ from m3_memory.domains.retrieval.model import (
     Suggestions,
     TermWeight,
 )
-from m3_memory.domains.retrieval.service.evidence import gather, is_hit, score, weighed, why
+from m3_memory.domains.retrieval.service.evidence import gather, weighed, why, worths
 from m3_memory.domains.retrieval.service.listing import CONTENT_CHARACTERS
 from m3_memory.domains.retrieval.service.searching import best_of, left_out, ranked
+from m3_memory.kernel.fusion import calibrated
 from m3_memory.kernel.ranking import bm25_for
+from m3_memory.storage.candidates import worded
 from m3_memory.storage.predicates import View, reasons
 
 if TYPE_CHECKING:
@@ -58,9 +60,7 @@ class _Preview:
                 content=row.content,
                 score=round(hit.score, 4),
                 rank=rank,
-                words=round(hit.evidence.words, 4),
-                meaning=round(hit.evidence.meaning, 4),
-                passages=hit.evidence.passages,
+                parts={name: round(value, 4) for name, value in hit.evidence.parts.items() if value},
                 terms=sorted(hit.evidence.held),
                 why=why(hit.evidence),
                 importance=row.importance,
@@ -128,10 +128,10 @@ def _hidden(seen: _Preview, request: SearchRequest) -> list[Hidden]:
 
 def _matching(seen: _Preview, view: View, worst: float) -> int:
     """How many of what this view shows would score as well, by the statistics of the search itself."""
-    nearest, mode = seen.there.gathered.nearest, seen.ranking.mode
-    gathered = gather(seen.there.reader, view, seen.ranking.question, max(NEAREST, len(nearest)))
-    evidence = weighed(gathered, seen.bm25, min(nearest.values(), default=0.0))
-    return sum(is_hit(found, mode) and score(found, mode) >= worst for found in evidence)
+    question = seen.ranking.question
+    words = worded(seen.there.reader, view, question.terms)
+    evidence = weighed(gather(seen.there.reader, view, question, words, NEAREST), seen.bm25, question)
+    return sum(calibrated(worth) >= worst for worth in worths(evidence, seen.ranking.mode).values())
 
 
 def _about(seen: _Preview, memory_id: str) -> About:
