@@ -10,6 +10,7 @@ import pytest
 
 from m3_memory.app import App
 from m3_memory.catalog.dispatch import dispatch
+from m3_memory.catalog.schema import Kind
 from m3_memory.catalog.tool import Effect, Tool
 from m3_memory.config import Settings
 from m3_memory.context import Context
@@ -110,3 +111,23 @@ def test_a_dry_run_refuses_the_ids_and_moments_that_a_run_would(agent: Agent) ->
         "valid_to",
         "refresh_on",
     }
+
+
+def test_a_whole_number_is_refused_or_read_but_never_an_error_of_ours(agent: Agent) -> None:
+    """Largest and smallest of what is taken, and of what databases and JSON know, for every tool."""
+    checked = 0
+    for tool in CATALOG.tools:
+        for parameter in tool.parameters:
+            if parameter.shape.kind is not Kind.INTEGER:
+                continue
+            for value in (2**53 - 1, 2**53, 2**63 - 1, 2**63, 2**64, 10**29, str(2**63), 1e30):
+                for number in (value, f"-{value}" if isinstance(value, str) else -value):
+                    refused = (
+                        _operator(agent).outcome(tool.name, {**tool.example, parameter.name: number}).error
+                    )
+                    code = refused.code if refused else ""
+                    assert code != "internal", (tool.name, parameter.name, number)
+                    if abs(float(number)) >= 2**53:
+                        assert code == "invalid_argument", (tool.name, parameter.name, number)
+            checked += 1
+    assert checked

@@ -252,6 +252,30 @@ def test_a_statement_of_today_ends_where_a_planned_one_begins(agent: Agent) -> N
     assert agent.call("memory_get", id=old)["state"] == "superseded"
 
 
+@pytest.mark.parametrize(
+    ("begins", "ends", "said_from", "until"),
+    [
+        ("2099-01-01", None, None, "2099-01-01"),
+        ("2099-01-01", None, "2024-01-01", "2099-01-01"),
+        ("2023-01-01", "2024-01-01", "2022-01-01", "2023-01-01"),
+        ("2023-01-01", "2024-01-01", "2024-01-01", None),
+        ("2023-01-01", "2024-01-01", None, None),
+    ],
+)
+def test_a_statement_ends_where_any_that_contradicts_it_begins_held_now_or_not(
+    agent: Agent, begins: str, ends: str | None, said_from: str | None, until: str | None
+) -> None:
+    planned = write(agent, OLD, valid_from=begins, valid_to=ends)
+    unlike = write(agent, OTHER, valid_from="2098-01-01")
+    answer = agent.call("memory_write", content=NEW, type="fact", valid_from=said_from)
+    assert (answer["status"], answer["superseded"]) == ("created", [])
+    found = agent.call("memory_get", id=answer["id"], as_of=said_from)["memory"]
+    assert found.get("valid_to", "")[:10] == (until or "")
+    for memory_id, start, end in ((planned, begins, ends), (unlike, "2098-01-01", None)):
+        left = agent.call("memory_get", id=memory_id, as_of=start)["memory"]
+        assert left.get("valid_to", "")[:10] == (end or ""), "what begins later stays as it is"
+
+
 def test_an_update_after_an_undo_is_recorded_as_the_version_it_makes(agent: Agent) -> None:
     memory_id = write(agent, OTHER)
     update(agent, memory_id)

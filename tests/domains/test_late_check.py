@@ -11,10 +11,12 @@ import pytest
 from m3_memory.config import Settings
 from m3_memory.context import Context
 from m3_memory.domains.memories.jobs import embed
+from m3_memory.inference.embedder import Embedder
+from m3_memory.inference.hashing import HashingEmbedder
 from m3_memory.kernel.clock import ManualClock
 from m3_memory.storage import queue
 from m3_memory.storage.database import Database
-from tests.callers import Agent, embedder_named
+from tests.callers import Agent, Hashing, embedder_named
 
 OLD = "The gateway listens on port 8080."
 SAME = "The gateway is listening on port 8080."
@@ -138,6 +140,28 @@ def test_a_vector_computed_anew_is_no_new_statement(agent: Agent) -> None:
     assert states(agent, old, new) == ["current", "current"]
     assert agent.call("memory_update", id=new, reembed=True)["changed"] == ["vector"]
     assert states(agent, old, new) == ["current", "current"]
+
+
+class NewerModel(HashingEmbedder):
+    """Another model: its vectors are compared with its own alone."""
+
+    fingerprint = HashingEmbedder.fingerprint._replace(name="newer")
+
+
+class Newer(Hashing):
+    def get(self, wait_seconds: float = 1.5) -> Embedder:
+        return NewerModel()
+
+
+def test_a_new_version_gets_the_vectors_that_were_asked_for_before_it(agent: Agent) -> None:
+    """Its labels change while a newer model is on its way, and that model finds it all the same."""
+    memory_id = write(agent, OLD)
+    loading, newer = replace(agent, embedder=Loading()), replace(agent, embedder=Newer())
+    assert loading.call("memory_update", id=memory_id, reembed=True)["changed"] == ["vector"]
+    assert loading.call("memory_update", id=memory_id, metadata={"team": "net"})["changed"] == ["metadata"]
+    assert bring_late(newer) == 2
+    found = newer.call("memory_search", query=OLD, search_mode="vector")["hits"]
+    assert memory_id in {hit["id"] for hit in found}
 
 
 def test_an_agent_takes_back_what_a_machine_merged_and_its_sightings_with_it(

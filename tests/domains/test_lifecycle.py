@@ -220,10 +220,7 @@ def test_retention_is_the_operators_to_set_and_an_event(agent: Agent, operator: 
     assert removed["status"] == "removed"
     with agent.database.read("local") as reader:
         told = [row[0] for row in reader.rows(sql("SELECT reason FROM memory_history WHERE kind = 'grant'"))]
-    assert told == [
-        "retention of claude: 1 memories, 0 days",
-        "retention of claude: 0 memories, 0 days",
-    ]
+    assert told == ["retention of claude: at most 1 memory", "retention of claude: no limit any more"]
     assert operator.refusal("memory_set_retention", agent_id="  ")["code"] == "invalid_argument"
 
 

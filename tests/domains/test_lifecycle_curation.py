@@ -107,6 +107,29 @@ def test_an_agent_ends_twenty_at_most_without_the_grant(agent: Agent) -> None:
     assert [state(agent, m) for m in buoys[39:]] == ["deleted", "deleted", "current"]
 
 
+def test_an_update_that_ends_a_memory_counts_like_a_deletion(agent: Agent) -> None:
+    """What only says when it will end, or no end at all, is no ending."""
+    buoys = many(agent, 21)
+    now, later = agent.clock.now(), plus(agent.clock.now(), 3600)
+    for until in (later, "clear"):
+        answer = curate(agent, update=[{"id": buoy, "valid_to": until} for buoy in buoys])
+        assert (answer["summary"]["updated"], answer["proposals"]) == (21, [])
+    ended = [{"id": buoy, "valid_to": now} for buoy in buoys[:20]]
+    titled = {"id": buoys[20], "title": "Buoy"}
+    plans: list[dict[str, Any]] = [
+        {"update": [*ended, {"id": buoys[20], "valid_to": now}]},
+        {"update": ended, "delete": buoys[20:]},
+    ]
+    for plan in plans:
+        told = curate(agent, dry_run=True, **plan)["summary"]
+        held_back = curate(agent, **plan)
+        assert (held_back["status"], held_back["summary"]) == ("proposed", told)
+        assert (held_back["update"], held_back["delete"], told["proposed"]) == ([], [], 21)
+    assert {state(agent, buoy) for buoy in buoys} == {"current"}
+    assert curate(agent, update=[*ended, titled])["summary"]["updated"] == 21
+    assert {state(agent, buoy) for buoy in buoys[:20]} == {"ended"}
+
+
 def test_an_erasure_is_always_a_question(agent: Agent) -> None:
     secret = write(agent, "The safe is behind the painting")
     operator = agent.who(agent_id="operator", is_operator=True)

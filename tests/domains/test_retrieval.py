@@ -298,3 +298,35 @@ def test_an_empty_answer_tells_the_filters_from_the_store(agent: Agent) -> None:
     assert "filters" in answer["empty_because"]
     elsewhere = replace(agent, embedder=embedder_named("off"))
     assert "near the query" in elsewhere.call("memory_search", query="omega")["empty_because"]
+
+
+# Two sides of a conflict
+
+
+def test_the_newer_of_two_that_contradict_each_other_stands_before_the_older(
+    minded: Agent, clock: ManualClock
+) -> None:
+    """Until a person decides; also where the words of the older are nearer to the question."""
+    asked = replace(minded, contradiction="propose")
+    old = _write(asked, "The gateway listens on port 8080.")
+    _write(asked, "The printer stands in the cellar.")
+    clock.advance(60)
+    newer = asked.call("memory_write", type="fact", content="The gateway listens on port 9090.")
+    assert newer["status"] == "disputed"
+    query = "The gateway listens on port 8080."
+    first, second, *_ = _hits(asked, query)
+    assert ([first["id"], second["id"]], first["score"]) == ([newer["id"], old], second["score"])
+    assert (first["disputed_by"], second["disputed_by"]) == ([old], [newer["id"]])
+    for count in range(1, 4):
+        assert _found(asked, query, k=count) == _found(asked, query, k=3)[:count]
+
+
+def test_of_two_that_stand_beside_each_other_the_better_stands_first(
+    minded: Agent, clock: ManualClock
+) -> None:
+    """The control: without a conflict age decides nothing."""
+    off = replace(minded, contradiction="off")
+    old = _write(off, "The gateway listens on port 8080.")
+    clock.advance(60)
+    _write(off, "The gateway listens on port 9090.")
+    assert _found(off, "The gateway listens on port 8080.")[0] == old

@@ -154,6 +154,29 @@ def test_a_rejection_holds_under_every_name_of_the_project(agent: Agent, operato
     assert linked(agent).call("memory_get", id=second)["status"] == "current"
 
 
+def test_a_question_shows_nothing_that_was_rejected_under_another_name(agent: Agent, operator: Agent) -> None:
+    here, old = agent.who(project="new"), agent.who(project="old")
+    other = write(here, "The office is in Lisbon.")
+    proposed = {"act": "update", "id": other, "changes": {"content": VALUE}}
+    linked(agent).call("review_propose", steps=[proposed], reason="seen in the plan")
+    plan = linked(operator).call("review_list")["reviews"][0]["plan"]
+    assert VALUE in str(plan)
+    operator.who(project="old").call("memory_set_trust", id=write(old), state="rejected")
+    (review,) = linked(operator).call("review_list")["reviews"]
+    assert VALUE not in str(review["plan"])
+
+
+def test_no_memory_comes_back_beside_one_that_says_the_same_under_another_name(agent: Agent) -> None:
+    first = write(agent.who(project="old"))
+    linked(agent).call("memory_delete", id=first)
+    write(agent.who(project="other"))
+    linked(agent).call("memory_restore", id=first)
+    linked(agent).call("memory_delete", id=first)
+    write(linked(agent))
+    assert linked(agent).refusal("memory_restore", id=first)["code"] in ("undo_blocked", "duplicate_value")
+    assert agent.who(project="old").call("memory_restore", id=first)["status"] == "restored"
+
+
 def test_who_stands_elsewhere_rejects_under_the_names_that_the_store_knows(agent: Agent) -> None:
     write(agent.who(project="old"))
     write(agent.who(project="new"))

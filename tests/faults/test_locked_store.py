@@ -11,7 +11,7 @@ from tests.faults.products import Server, answer, session, sound_counts
 from tests.surfaces.mcp_wire import request
 
 FACT = "The release train leaves on Fridays"
-LATE = "It leaves on Mondays"
+LATE = "The depot leaves its gates open"
 
 
 @pytest.mark.case("B44")

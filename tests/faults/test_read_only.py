@@ -79,7 +79,7 @@ def test_a_store_without_write_permission_is_read_and_not_written(
     (settings.home / "m3.db").chmod(0o600)
     with Server(settings, confined=True) as server:
         assert (
-            server.answered("memory_write", content="It leaves on Mondays", type="fact")["status"]
+            server.answered("memory_write", content="The depot leaves its gates open", type="fact")["status"]
             == "created"
         )
     assert sound_counts(settings)["memories"] == 2

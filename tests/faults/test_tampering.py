@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,84 @@ def test_an_edit_past_us_is_found_and_located(
     database.close()
     for kind, where in expected.items():
         assert found.get(kind) == where.format(**story), found
+
+
+def test_a_trust_given_by_hand_is_found_whatever_event_it_is_said_to_come_of(
+    store: str, clock: ManualClock, heads: Path
+) -> None:
+    """Events that open no belief can't be said to have opened one: a question, an import, a pin."""
+    database = open_database(store, clock, heads=heads)
+    agent = Agent(database, clock)
+    memory_id = agent.call("memory_write", content=PORT, type="fact")["id"]
+    clock.advance(1)
+    agent.call("review_propose", steps=[{"act": "verify", "id": memory_id}], reason="seen")
+    assert flaws(database) == {}
+    database.close()
+    attacker = Attacker(store, heads)
+    event, at = attacker.run("SELECT event, store_time FROM memory_history WHERE kind = 'review'")[0]
+    attacker.run(
+        "UPDATE memory_validity SET recorded_to = ?, closed_by = ? WHERE memory_id = ?", at, event, memory_id
+    )
+    into = _COLUMNS.format("recorded_from", "opened_by")
+    values = into.replace("recorded_from", "recorded_to").replace("opened_by", "closed_by")
+    values = values.replace("recorded_to, trust_state", f"'{OPEN}', 'verified'")
+    attacker.run(f"INSERT INTO memory_validity ({into}) SELECT {values} FROM memory_validity")
+    database = open_database(store, clock, heads=heads)
+    found = flaws(database)
+    database.close()
+    assert {"belief_without_event", "belief_closing", "digest"} <= found.keys()
+
+
+@pytest.fixture
+def undone(store: str, clock: ManualClock, heads: Path) -> str:
+    """A closed store with a memory that was updated, set back by undo, and updated again."""
+    database = open_database(store, clock, heads=heads)
+    agent = Agent(database, clock)
+    memory_id = agent.call("memory_write", content=PORT, type="fact")["id"]
+    clock.advance(1)
+    agent.call("memory_update", id=memory_id, content="the service listens on port 8081")
+    clock.advance(1)
+    agent.call("memory_undo", memory_id=memory_id)
+    clock.advance(1)
+    agent.call("memory_update", id=memory_id, content="the service listens on port 8082")
+    assert flaws(database) == {}
+    database.close()
+    return memory_id
+
+
+def _numbered(attacker: Attacker, version: int) -> None:
+    attacker.run(
+        "UPDATE memory_history SET version = ? WHERE event = (SELECT max(event) FROM memory_history)", version
+    )
+    attacker.rechain()
+    attacker.note_head()
+
+
+def test_the_number_that_older_releases_gave_a_version_after_an_undo_is_no_flaw(
+    undone: str, store: str, clock: ManualClock, heads: Path
+) -> None:
+    attacker = Attacker(store, heads)
+    for version, expected in ((2, {}), (3, {}), (1, {"version": f"memory {undone}"})):
+        _numbered(attacker, version)
+        database = open_database(store, clock, heads=heads)
+        assert flaws(database) == expected
+        database.close()
+
+
+def test_an_erasure_of_one_memory_excuses_no_other(
+    story: dict[str, str], store: str, clock: ManualClock, heads: Path
+) -> None:
+    database = open_database(store, clock, heads=heads)
+    person = Agent(database, clock)
+    person = replace(person, caller=person.caller.as_operator())
+    preview = person.call("gdpr_forget", ids=[story["gone"]])
+    person.call("gdpr_forget", ids=[story["gone"]], confirm=preview["confirm"])
+    assert flaws(database) == {}
+    database.close()
+    _taken_out(Attacker(store, heads), story)
+    database = open_database(store, clock, heads=heads)
+    assert flaws(database)["gone"] == f"memory {story['branch']}"
+    database.close()
 
 
 def test_who_rewrites_all_of_it_and_the_head_beside_it_is_not_found(

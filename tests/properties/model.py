@@ -336,11 +336,15 @@ class Model:
 
     def _stood_together(self, one: Belief, other: Belief) -> bool:
         ours, theirs = (
-            [b for b in self.rows.beliefs if _said(b) == _said(belief)] for belief in (one, other)
+            [b for b in self.rows.beliefs if self._said(b) == self._said(belief)] for belief in (one, other)
         )
         return any(
             a.recorded_from < b.recorded_to and b.recorded_from < a.recorded_to for a in ours for b in theirs
         )
+
+    def _said(self, belief: Belief) -> tuple[str, ...]:
+        """The same for versions that differ in their titles alone."""
+        return belief.memory_id, self.text(belief).sense, belief.valid_from, belief.valid_to
 
     def _is_superseded(self, said: Statement, place: Place, but: str = "") -> bool:
         """Whether another memory took this value's place and is current, and no later start is named."""
@@ -363,7 +367,3 @@ class Model:
             and belief.valid_from <= now < belief.valid_to
             and belief.expires_at > now
         )
-
-
-def _said(belief: Belief) -> tuple[object, ...]:
-    return belief.memory_id, belief.version, belief.valid_from, belief.valid_to

@@ -10,9 +10,16 @@ from m3_memory.storage.transaction import number, text
 
 
 def remember(
-    writer: Writer, memory_id: str, content: str = "text", *, audience: int = 1, trust: str = "accepted"
+    writer: Writer,
+    memory_id: str,
+    content: str = "text",
+    *,
+    audience: int = 1,
+    trust: str = "accepted",
+    holds: tuple[str, str] | None = None,
 ) -> int:
-    """Writes a memory that holds from now on; returns the number of its belief."""
+    """Writes a memory that holds from now on, or from one time to another; the number of its belief."""
+    valid_from, valid_to = holds or (writer.store_time, FOREVER)
     event = history.append(
         writer, history.Event("create", memory_id, 1, 1, "test", "operation", after=content)
     )
@@ -40,8 +47,8 @@ def remember(
         {
             **shared,
             "item": item,
-            "valid_from": writer.store_time,
-            "valid_to": FOREVER,
+            "valid_from": valid_from,
+            "valid_to": valid_to,
             "recorded_from": writer.store_time,
             "recorded_to": FOREVER,
             "trust_state": trust,

@@ -26,6 +26,7 @@ THERE = replace(HERE, project="there")
 SPACE = Fingerprint("model", "digest", 8, "rules")
 BATCHES = (1, 30)
 """A few vectors are compared by PostgreSQL, many by us."""
+YEAR = "-01-01T00:00:00.000000Z"
 
 Near = list[list[tuple[int, float]]]
 
@@ -41,9 +42,14 @@ def _audience(writer: Writer, caller: Caller) -> int:
 
 
 def _kept(
-    writer: Writer, name: str, vectors: Sequence[bytes], audience: int = 1, trust: str = "accepted"
+    writer: Writer,
+    name: str,
+    vectors: Sequence[bytes],
+    audience: int = 1,
+    trust: str = "accepted",
+    holds: tuple[str, str] | None = None,
 ) -> int:
-    belief = remember(writer, name, audience=audience, trust=trust)
+    belief = remember(writer, name, audience=audience, trust=trust, holds=holds)
     ((item,),) = writer.rows(sql("SELECT item FROM memory_validity WHERE belief = ?", belief))
     embeddings.insert_vectors(writer, number(item), embeddings.space_for(writer, SPACE), vectors)
     writer.execute(sql("INSERT INTO search_changes (item, kind) VALUES (?, 'insert')", item))
@@ -112,6 +118,27 @@ def test_each_vector_gets_the_nearest_visible_memories_by_their_best_window(
             for count, floor in ((5, 0.5), (500, -1.0), (2, 0.99), (70, 0.1)):
                 found = _nearest(reader, view, queries, count, floor)
                 assert _is(found, _expected(windows, queries, count, floor))
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_who_looks_whenever_finds_what_was_and_what_is_to_come_too(database: Database, batch: int) -> None:
+    ahead = unit([1.0, *[0.0] * 7])
+    with database.write("local") as writer:
+        _audience(writer, HERE)
+        past, planned = (
+            _kept(writer, years[0], [ahead], holds=(f"{years[0]}{YEAR}", f"{years[1]}{YEAR}"))
+            for years in (("2023", "2024"), ("2098", "2099"))
+        )
+        present = _kept(writer, "present", [ahead])
+    found = {
+        Filter(): [present],
+        Filter(whenever=True): [past, planned, present],
+        Filter(whenever=True, valid_since=f"2024{YEAR}"): [planned, present],
+    }
+    with database.read("local") as reader:
+        for narrowed, items in found.items():
+            near = _nearest(reader, view_of(reader, HERE, narrowed), [ahead] * batch, 5, 0.9)
+            assert [[item for item, _ in each] for each in near] == [items] * batch
 
 
 @pytest.mark.parametrize("batch", BATCHES)

@@ -162,6 +162,7 @@ def random_filter(rng: random.Random, known_at: str) -> Filter:
         conversation_id=rng.choice(WORDS[1:]),
         valid_since=rng.choice(TIMES[:-1]),
         valid_until=rng.choice(TIMES[:-1]),
+        whenever=True,
     )
     names = rng.sample(sorted(Filter.__dataclass_fields__), rng.choice((0, 1, 1, 2, 2, 3)))
     return replace(Filter(), **{name: getattr(every, name) for name in names})
@@ -196,7 +197,7 @@ def _shows(view: View, row: Row, names: Mapping[Value, Value], newest: Mapping[V
     return (
         names[int(audience)] in view.audiences
         and (recorded <= known_at < closed if known_at else closed == FOREVER)
-        and start <= view.as_of < end
+        and (narrowing.whenever or start <= view.as_of < end)
         and expiry > view.known_at
         and trust in narrowing.trust_states
         and (not known_at or newest[memory] != "rejected")

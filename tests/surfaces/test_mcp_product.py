@@ -332,7 +332,7 @@ LONGEST = {
     "of pictures": "\U0001f600" * 50_000,
     "of quotation marks": '"' * 50_000,
     "of control characters": "a" + "\x01" * 49_999,
-    "of line separators": "a" + "\u2028" * 49_999,
+    "of line separators": "b" + "\u2028" * 49_999,
     "of Chinese": "記憶の長い文書" * 7_142,
 }
 

@@ -169,3 +169,13 @@ def test_a_store_on_postgresql_has_an_operator_too(programs: CommandLine, postgr
     status = replace(programs, environment=there).run("operator", "status").answer
     assert "changed" in status["last_event"]
     assert os.environ["M3_HOME"] not in status["last_event"]
+
+
+def test_maintenance_of_everything_is_done_by_hand_once_the_passphrase_is_typed(
+    operator: Person, programs: CommandLine
+) -> None:
+    everything = ("memory", "maintenance", "--everywhere", "--json")
+    assert programs.run(*everything).error["code"] == "needs_operator"
+    assert operator.types(*everything, answers=[SECOND]).code == 3
+    done = operator.types(*everything, answers=[FIRST])
+    assert (done.code, '"skipped": []' in done.shown) == (0, True)

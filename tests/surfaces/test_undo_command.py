@@ -77,18 +77,23 @@ def test_a_person_sees_what_would_be_undone_and_is_asked(m3: CommandLine, writte
         typed = person.types("undo", "--memory", written, answers=[said])
         assert typed.code == 0
         assert f"withdrawn  {written}  The release is cut" in typed.shown
+        assert "Undo this?" in typed.shown
         assert ("Nothing was undone." in typed.shown) is (changed == "current")
         assert state(m3, written) == changed
 
 
-def test_a_person_reads_what_is_in_the_way(m3: CommandLine, written: str) -> None:
+def test_a_person_reads_what_is_in_the_way_and_is_not_asked(m3: CommandLine, written: str) -> None:
     sequence = m3.run("memory", "history", written).answer["events"][0]["sequence"]
     m3.run("memory", "update", written, "--title", "Branch")
-    typed = Person(m3.folder, m3.environment).types("undo", "--event", str(sequence), "--dry-run")
-    assert typed.code == 0
+    update = m3.run("memory", "history", written).answer["events"][0]["at"]
+    person = Person(m3.folder, m3.environment)
+    typed = person.types("undo", "--agent=cli", f"--since={BEGINNING}", f"--until={update}")
+    assert (typed.code, "Undo this?" in typed.shown) == (0, False)
     assert f"kept       {written}  event {sequence} (create): changed since by event" in typed.shown
-    typed = Person(m3.folder, m3.environment).types("undo", "--event", str(sequence), "--yes")
-    assert (typed.code, "[undo_blocked]" in typed.shown) == (3, True)
+    assert "Nothing was undone." in typed.shown
+    for how in ([], ["--dry-run"], ["--yes"]):
+        typed = person.types("undo", "--event", str(sequence), *how)
+        assert (typed.code, "[undo_blocked]" in typed.shown) == (3, True), how
 
 
 def test_a_graph_reads_well_on_a_terminal(m3: CommandLine, written: str) -> None:
@@ -100,3 +105,14 @@ def test_a_graph_reads_well_on_a_terminal(m3: CommandLine, written: str) -> None
     assert f"1. The release is cut from the branch stable · note · {written}" in shown
     assert f"  2. The branch stable is protected · note · {other}" in shown
     assert "2 --[supports]--> 1" in shown
+
+
+def test_a_person_reads_what_ended_in_its_own_words_and_how_to_have_it_back(m3: CommandLine) -> None:
+    said = "Callers of memory_get name old_id, and dry_run=true"
+    old = m3.run("memory", "write", said).answer["id"]
+    code, shown = m3.on_terminal("memory", "supersede", old, "Callers name nothing")
+    assert (code, f'it said "{said}"' in shown) == (0, True)
+    way_back = f"m3 memory unsupersede {old}"
+    assert f"{way_back} gives it its place back" in shown
+    assert m3.run(*way_back.split()[1:]).answer["status"] == "restored"
+    assert state(m3, old) == "current"

@@ -254,6 +254,25 @@ def test_names_that_differ_in_a_small_part_are_two(shape: str, one: str, other: 
     assert verdict(shape.format(one, 3), shape.format(one, 5)) is Verdict.UPDATE
 
 
+@pytest.mark.parametrize(
+    "shape",
+    ["The quota of team {} is {}", "The {} worker retries {} times", "service {} listens on port {}"],
+)
+@pytest.mark.parametrize("name", ["a-b", "api-orders", "eu-west-api", "api-no", "svc-7-b"])
+def test_the_same_parts_in_another_order_are_another_name(shape: str, name: str) -> None:
+    first, *others = permutations(name.split("-"))
+    for other in map("-".join, others):
+        for old, new in permutations(("-".join(first), other)):
+            assert verdict(shape.format(old, 3), shape.format(new, 5)) is Verdict.DISTINCT
+            assert verdict(shape.format(old, 3), shape.format(new, 3)) is Verdict.DISTINCT
+    assert verdict(shape.format(name, 3), shape.format(name, 5)) is Verdict.UPDATE
+
+
+def test_the_parts_of_a_date_are_no_name() -> None:
+    old, new = "The release date is 2027-01-02.", "The release date is 2027-02-01."
+    assert verdict(old, new) is Verdict.UPDATE
+
+
 def test_a_compound_s_genitive_is_the_same_name() -> None:
     assert verdict("The de-api's quota is 3.", "The de-api's quota is 5.") is Verdict.UPDATE
     assert verdict("The de-api's quota is 3.", "The quota of the de-api is 5.") is not Verdict.DISTINCT

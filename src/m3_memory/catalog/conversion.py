@@ -18,6 +18,8 @@ _INTEGER = re.compile(r"[+-]?\d{1,30}(?:\.0{1,30})?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _MAX_SHOWN_CHARACTERS = 60
 _MAX_SHOWN_NUMBER = 10**30
+_MAX_INTEGER = 2**53 - 1
+"""Larger ones not every reader of JSON keeps exactly; a store still adds and multiplies these."""
 
 
 class _UnfitError(Exception):
@@ -152,13 +154,16 @@ def _integer(_name: str, shape: Shape, value: object) -> object:
         case bool():
             raise _UnfitError
         case int():
-            return _within(shape.rules, value)
+            number = value
         case float() if value.is_integer():
-            return _within(shape.rules, int(value))
+            number = int(value)
         case str() if _INTEGER.fullmatch(value):
-            return _within(shape.rules, int(value.partition(".")[0]))
+            number = int(value.partition(".")[0])
         case _:
             raise _UnfitError
+    if abs(number) > _MAX_INTEGER:
+        raise _UnfitError(f"{shown(value)} is beyond {_MAX_INTEGER}")
+    return _within(shape.rules, number)
 
 
 def _number(_name: str, shape: Shape, value: object) -> object:

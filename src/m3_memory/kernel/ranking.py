@@ -77,11 +77,8 @@ def document(tokens: Sequence[str], terms: frozenset[str], pairs: Sequence[Pair]
         held = terms.intersection(piece)
         if held:
             found.append((len(piece), {term: piece.count(term) for term in held}))
-    together = (
-        frozenset(pair for pair in pairs if _stand_together(pair, tokens))
-        if len(found)
-        else frozenset[Pair]()
-    )
+    there = frozenset(term for _, counts in found for term in counts)
+    together = frozenset(pair for pair in pairs if there.issuperset(pair) and _stand_together(pair, tokens))
     return Document(len(tokens), tuple(found), together, marks)
 
 
@@ -97,20 +94,17 @@ def _stand_together(pair: Pair, tokens: Sequence[str]) -> bool:
 class Bm25:
     """Okapi BM25 (Robertson and Zaragoza 2009) for one question, on a scale from 0 to 1.
 
-    `weights` are the terms' inverse frequencies as shares of their sum; `usual_length` is the length, in
-    tokens, that neither gains nor loses. `k1` ≥ 0: how soon repetition stops counting. `b` in 0..1: how much
-    length counts. The factor k1 + 1 is left out: 1 is what no passage reaches.
+    `weights` are the terms' inverse frequencies as shares of their sum, `heaviest` what the HEAVIEST of them
+    weigh together; `usual_length` is the length, in tokens, that neither gains nor loses. `k1` ≥ 0: how soon
+    repetition stops counting. `b` in 0..1: how much length counts. The factor k1 + 1 is left out: 1 is what
+    no passage reaches.
     """
 
     weights: Mapping[str, float]
     usual_length: float
     k1: float = 0.9
     b: float = 0.4
-
-    @property
-    def heaviest(self) -> float:
-        """What the HEAVIEST terms that weigh most weigh together: 1 for a question of no more."""
-        return sum(heapq.nlargest(HEAVIEST, self.weights.values())) or 1.0
+    heaviest: float = 1.0
 
     def answered(self, found: Document) -> float:
         """How much of what a good answer holds the best passage holds, from 0 to MOST_ANSWERED.
@@ -137,7 +131,9 @@ def bm25_for(terms: Iterable[str], known: TermStatistics) -> Bm25:
     rarity = {term: inverse_frequency(term, known) for term in terms}
     total = sum(rarity.values())
     usual = min(known.average_length, PASSAGE_TOKENS) or PASSAGE_TOKENS
-    return Bm25({term: weight / total for term, weight in rarity.items()}, usual)
+    weights = {term: weight / total for term, weight in rarity.items()}
+    heaviest = sum(heapq.nlargest(HEAVIEST, weights.values())) or 1.0
+    return Bm25(weights, usual, heaviest=heaviest)
 
 
 def passages(length: int) -> int:

@@ -123,12 +123,23 @@ LEFT JOIN agents AS a ON a.agent = o.agent
 WHERE i.owner = ? AND ("""
 """Every belief with its version, and the events that are said to have opened and closed it."""
 
-_OPENING: LiteralString = (
-    "('create', 'update', 'metadata', 'trust', 'supersede', 'undo', 'expire', 'merge', 'review', 'restore',"
-    " 'import', 'lift')"
+_OPENING: LiteralString = "('create', 'update', 'metadata', 'trust', 'supersede', 'undo', 'restore')"
+_CLOSING: LiteralString = (
+    "('update', 'metadata', 'trust', 'supersede', 'undo', 'restore', 'expire', 'merge', 'delete', 'purge',"
+    " 'forget', 'tombstone')"
 )
 
 _FIRST: LiteralString = "v.belief = (SELECT min(w.belief) FROM memory_validity AS w WHERE w.item = i.item)"
+
+_NUMBERED_AFTER_UNDO: LiteralString = (
+    "o.kind IN ('update', 'metadata') AND o.version ="
+    " (SELECT w.version + 1 FROM memory_validity AS w WHERE w.closed_by = v.opened_by)"
+    " AND v.version = (SELECT max(j.version) + 1 FROM memory_items AS j"
+    " WHERE j.memory_id = v.memory_id AND j.item < v.item)"
+)
+"""What releases before 0.4.0 wrote of a version that was made after an undo: the number after the one undo
+brought back, where the version has the next that was free.
+"""
 
 _BELIEFS: tuple[tuple[str, LiteralString, str], ...] = (
     (
@@ -147,9 +158,7 @@ _BELIEFS: tuple[tuple[str, LiteralString, str], ...] = (
         "belief_closing",
         "(v.closed_by IS NULL) <> (v.recorded_to = '9999-12-31T23:59:59.999999Z') OR (v.closed_by IS NOT NULL"
         " AND (c.event IS NULL OR c.owner <> i.owner OR c.memory_id <> v.memory_id OR c.store_time <>"
-        " v.recorded_to OR c.kind NOT IN ('delete', 'purge', 'forget', 'tombstone') AND c.kind NOT IN "
-        + _OPENING
-        + "))",
+        " v.recorded_to OR c.kind NOT IN " + _CLOSING + "))",
         "the event that is said to have closed a belief of it tells of no such thing",
     ),
     (
@@ -160,7 +169,7 @@ _BELIEFS: tuple[tuple[str, LiteralString, str], ...] = (
     ),
     (
         "version",
-        _FIRST + " AND o.version <> v.version",
+        _FIRST + " AND o.version <> v.version AND NOT (" + _NUMBERED_AFTER_UNDO + ")",
         "the event that is said to have made a version of it tells of another",
     ),
     (
@@ -175,7 +184,7 @@ _BELIEFS: tuple[tuple[str, LiteralString, str], ...] = (
 _GONE: LiteralString = """
 SELECT h.memory_id FROM memory_history AS h WHERE h.owner = ? AND h.kind = 'create'
 AND NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.memory_id = h.memory_id)
-AND NOT EXISTS (SELECT 1 FROM memory_history AS f WHERE f.memory_id IN ('', h.memory_id) AND f.owner = h.owner
+AND NOT EXISTS (SELECT 1 FROM memory_history AS f WHERE f.memory_id = h.memory_id AND f.owner = h.owner
  AND f.kind IN ('forget', 'purge') AND f.sequence > h.sequence) ORDER BY h.sequence LIMIT 1"""
 
 _HELD: tuple[LiteralString, ...] = (
@@ -219,6 +228,8 @@ def _check_event(row: Row, report: Report) -> None:
     if opened is not None:
         report.beliefs += 1
         report.unchecked += not said_after[1]
+        if not said_after[0]:
+            report.add(Flaw("memories", "digest", where, "the event that opened a belief says nothing of it"))
         if hashed != content_hash(text(held[len(_HELD) + 2])):
             report.add(Flaw("memories", "content", where, "its content is not the one that was hashed"))
     if not (memory_id and is_kept and (said_before[1] or said_after[1])):

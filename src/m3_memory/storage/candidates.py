@@ -35,6 +35,7 @@ class Candidate:
     """A visible item as a question's terms see it, and where it stands: in a conversation, if it has one."""
 
     document: Document
+    memory_id: str
     type: str
     conversation_id: str
     valid_from: str
@@ -60,8 +61,8 @@ def candidates(
     wanted, pairs = frozenset(terms), list(pairwise(terms))
     found = reader.rows(
         sql(
-            "SELECT said.item, said.tokens, visible.type, visible.conversation_id, visible.valid_from"
-            " FROM search_documents AS said CROSS JOIN"
+            "SELECT said.item, said.tokens, visible.memory_id, visible.type, visible.conversation_id,"
+            " visible.valid_from FROM search_documents AS said CROSS JOIN"
         )
         + visible(view)
         + sql("WHERE visible.item = said.item AND")

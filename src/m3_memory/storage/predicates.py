@@ -34,7 +34,7 @@ class Filter:
     `as_of` and `known_at` are store-form times; empty means the present of that clock. Tuples are
     alternatives; an empty tuple or text asks for no narrowing. `project` names the place looked into instead
     of the caller's own, by any of its names: `-` is no project, `*` all of them. Another place than the
-    caller's own needs the grant to widen.
+    caller's own needs the grant to widen. `whenever` looks at every time of the world instead of `as_of`.
     """
 
     as_of: str = ""
@@ -49,6 +49,7 @@ class Filter:
     valid_since: str = ""
     valid_until: str = ""
     project: str = ""
+    whenever: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,8 @@ def _numbered(audiences: tuple[str, ...]) -> Sql:
 
 def _belief(view: View) -> Sql:
     holds = sql("belief.valid_from <= ? AND belief.valid_to > ?", view.as_of, view.as_of)
+    if view.filter.whenever:
+        holds = sql("1 = 1")
     if not view.filter.known_at:
         return join(" AND ", (is_open("belief"), holds))
     known = view.filter.known_at

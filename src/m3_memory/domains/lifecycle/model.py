@@ -71,9 +71,10 @@ class RetentionResult:
     ttl_days: int
     status: str
     would_close: int
+    warnings: list[str] = field(default_factory=list[str])
 
     def headline(self) -> str:
-        return f"Retention of {self.agent_id} {self.status}; {self.would_close} memories are beyond it"
+        return f"Retention of {self.agent_id} {self.status}; {counted(self.would_close, 'memory')} beyond it"
 
 
 @dataclass(frozen=True)

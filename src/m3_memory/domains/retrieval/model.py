@@ -89,6 +89,8 @@ class Evidence:
 
     item: int
     parts: Mapping[str, float]
+    memory_id: str = ""
+    valid_from: str = ""
     around: Around = ALONE
     held: frozenset[str] = frozenset()
     cosine: float | None = None

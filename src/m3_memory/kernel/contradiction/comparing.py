@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from m3_memory.kernel.contradiction.alignment import aligned
@@ -48,12 +49,27 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     covered = common / max(0.1, min(old.weight, new.weight))
     if common < _LEAST_SHARED or covered < _LEAST_COVERED:
         return Comparison(Verdict.DISTINCT, "unrelated")
+    if _swaps(old, new):
+        return Comparison(Verdict.DISTINCT, "other_subject")
     if _may_align(old, new):
         alignment = aligned(old, new)
         changes = len(alignment.slots) > 1 and (new.cues - old.cues) & CHANGES
         if alignment.share >= (_IN_ORDER_OF_CHANGE if changes else _IN_ORDER):
             return parallel(old, new, alignment)
     return reworded(Evidence.of(old, new, shared))
+
+
+_COMPOUND = re.compile(r"(?<![\w-])(?=[\d-]*[^\W\d])\w+(?:-\w+)+")
+"""A name of several parts; a date is none."""
+
+
+def _swaps(old: Reading, new: Reading) -> bool:
+    """Whether each has a name of the other's parts in another order: `a-b` and `b-a` are two."""
+    if "-" not in old.normal or "-" not in new.normal:
+        return False
+    one, other = (frozenset(_COMPOUND.findall(reading.normal)) for reading in (old, new))
+    own, theirs = ({tuple(sorted(name.split("-"))) for name in names} for names in (one - other, other - one))
+    return bool(own & theirs)
 
 
 def _may_align(old: Reading, new: Reading) -> bool:

@@ -31,8 +31,9 @@ def admitted(blocks: Records, view: View, audiences: Sequence[int]) -> Mask:
     narrowing = view.filter
     as_of, known_at = microseconds([view.as_of, view.known_at])
     mask: Mask = _among(blocks["audience"], np.array(audiences, np.int64))
-    mask &= blocks["valid_from"] <= as_of
-    mask &= blocks["valid_to"] > as_of
+    if not narrowing.whenever:
+        mask &= blocks["valid_from"] <= as_of
+        mask &= blocks["valid_to"] > as_of
     mask &= blocks["expires_at"] > known_at
     trusted = np.zeros(256, np.bool_)
     trusted[[TRUST_CODES[state] for state in narrowing.trust_states if state in TRUST_CODES]] = True

@@ -164,13 +164,16 @@ def in_shell_words(catalog: Mapping[str, Any], text: str) -> str:
     """A hint that speaks of tools and their arguments, in the words of the command line."""
     tools = {tool["name"]: f"m3 {tool['domain']} {_verb(tool)}" for tool in catalog["tools"]}
     names = {name for tool in catalog["tools"] for name in tool["inputSchema"].get("properties", ())}
-    switched = re.sub(r"\b(\w+)=(true|false)\b", _as_switch, text)
 
     def in_shell(found: re.Match[str]) -> str:
         word = found[0]
         return tools.get(word) or (_flag(word) if word in names else word)
 
-    return re.sub(r"(?<![\w-])[a-z0-9]+(?:_[a-z0-9]+)+\b", in_shell, switched)
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)  # what is quoted is somebody's words, and stays
+    for place in range(0, len(parts), 2):
+        switched = re.sub(r"\b(\w+)=(true|false)\b", _as_switch, parts[place])
+        parts[place] = re.sub(r"(?<![\w-])[a-z0-9]+(?:_[a-z0-9]+)+\b", in_shell, switched)
+    return "".join(parts)
 
 
 def without_values(words: Sequence[str], valued: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:

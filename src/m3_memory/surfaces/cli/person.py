@@ -340,6 +340,7 @@ _FORMS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "memory_export": _exported,
     "memory_import": _imported,
     "memory_maintenance": _tidied,
+    "memory_set_retention": _warnings,
     "memory_refresh_queue": _due,
     "memory_dedup": _near,
     "m3 project list": _projects,

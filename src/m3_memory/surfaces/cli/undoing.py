@@ -41,11 +41,14 @@ def _agreed(launch: Launch, session: Session, arguments: Mapping[str, Any]) -> b
             "nobody is there to be asked whether to undo this",
             "add --dry-run to see what would be undone, and --yes to do it",
         )
-    _tell(launch, session, {**arguments, "dry_run": True})
+    found = _tell(launch, session, {**arguments, "dry_run": True})
     sys.stdout.flush()
-    return confirmed("Undo this?", default=False)
+    return found != "nothing" and confirmed("Undo this?", default=False)
 
 
-def _tell(launch: Launch, session: Session, arguments: Mapping[str, Any]) -> None:
+def _tell(launch: Launch, session: Session, arguments: Mapping[str, Any]) -> str:
+    """The call's status, once its answer is shown."""
     outcome = called(session, TOOL, arguments)
-    answer(launch, outcome.structured or {}, TOOL, outcome.text.rpartition("\n")[0])
+    told = outcome.structured or {}
+    answer(launch, told, TOOL, outcome.text.rpartition("\n")[0])
+    return told.get("status", "")

@@ -286,7 +286,7 @@ def _shown(
             *(belief.trust_state, said.agent_id, belief.valid_from),
         )
 
-    return [_review(item, _readable(reader, item), list(map(memory, item.memories))) for item in items]
+    return [_review(item, _readable(ctx, reader, item), list(map(memory, item.memories))) for item in items]
 
 
 class _Readable(NamedTuple):
@@ -297,11 +297,12 @@ class _Readable(NamedTuple):
     evidence: dict[str, Any]
 
 
-def _readable(reader: Reader, item: ReviewItem) -> _Readable:
+def _readable(ctx: Context, reader: Reader, item: ReviewItem) -> _Readable:
     evidence, steps, said = json.loads(item.evidence), item.plan.steps, set[str]()
     _each_text([evidence, *(dict(step.changes) for step in steps)], lambda text: said.add(text) or text)
     texts = sorted(said)
-    found = tombstoned(reader, [(item.audience, normal_hash(text)) for text in texts]) if texts else []
+    places = [(item.audience, normal_hash(text)) for text in texts]
+    found = tombstoned(reader, places, ctx.caller) if texts else []
     buried = {text for text, tombstone in zip(texts, found, strict=True) if tombstone}
 
     def shown(value: Any) -> Any:

@@ -20,12 +20,13 @@ from m3_memory.errors import InvalidArgument, M3Error, PlanStale
 from m3_memory.kernel.caller import Grant
 from m3_memory.kernel.ids import parse_full
 from m3_memory.kernel.interval import parse_moment
+from m3_memory.kernel.vocabulary import CLEAR
 
 if TYPE_CHECKING:
     from m3_memory.context import Context
 
 MANY_ENDINGS = 20
-"""More than so many deletions an agent without the grant `curate` can only propose."""
+"""More than so many endings an agent without the grant `curate` can only propose."""
 
 _KEYS = frozenset({"delete", "delete_hard", "link", "update", "expects", "expires_at"})
 _ERASURE = "an agent asks to erase these; deleted, they can be erased by m3 privacy forget"
@@ -76,7 +77,7 @@ def curate(ctx: Context, request: Request, *, dry_run: bool) -> CurationResult:
     """Carries a plan out as one operation, undone by one memory_undo; a dry run does and takes it back.
 
     Steps about what is not there are errors and stop no other. Steps about what a person verified or pinned,
-    more deletions than MANY_ENDINGS without the grant, and every erasure become questions. Raises PlanStale
+    more endings than MANY_ENDINGS without the grant, and every erasure become questions. Raises PlanStale
     where the plan is over or something expected changed, and what a step's own verb raises: then nothing
     was done.
     """
@@ -98,8 +99,9 @@ def _curated(ctx: Context, op: Operation, request: Request) -> CurationResult:
     fit = [step for step in request.steps if there.keys() >= set(named_in([step]))]
     protected = _protected_by_a_person(op, fit, there)
     others = [step for step in fit if step not in protected]
-    many = sum(step.act is Act.DELETE for step in fit) > MANY_ENDINGS and not op.caller.may(Grant.CURATE)
-    held_back = [step for step in others if many and step.act is Act.DELETE]
+    ending = [step for step in fit if _ends(step, op.writer.now)]
+    many = len(ending) > MANY_ENDINGS and not op.caller.may(Grant.CURATE)
+    held_back = [step for step in others if many and step in ending]
     done = [step for step in others if step not in held_back]
     to_erase = [step for step in request.to_erase if step.id in there]
     plans.apply(op, Plan(tuple(done), request.expects))
@@ -135,6 +137,12 @@ def _curated(ctx: Context, op: Operation, request: Request) -> CurationResult:
         proposals=asked,
         operation_id=op.operation_id if done else None,
     )
+
+
+def _ends(step: PlanStep, now: str) -> bool:
+    """Whether what the step names no longer holds once it is taken."""
+    until = step.changes.get("valid_to") or CLEAR
+    return step.act is Act.DELETE or (until != CLEAR and until <= now)
 
 
 def _protected_by_a_person(

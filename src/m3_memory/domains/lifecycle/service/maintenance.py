@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from m3_memory.domains.agents.service import registry
 from m3_memory.domains.correction.service.reviews import lapse, overdue
 from m3_memory.domains.lifecycle import queries
 from m3_memory.domains.lifecycle.model import MaintenanceRequest, MaintenanceResult, Policy, RetentionResult
 from m3_memory.domains.memories.service.chunks import CHUNK_ROWS
 from m3_memory.domains.memories.service.endings import end_all
 from m3_memory.domains.memories.service.operations import Operation, operation
+from m3_memory.errors import NotFound
 from m3_memory.kernel.clock import plus
+from m3_memory.kernel.counting import counted
 from m3_memory.kernel.decay import DAY_SECONDS
 from m3_memory.kernel.ids import new_id
 from m3_memory.storage.database import Reader
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
     from m3_memory.context import Context
     from m3_memory.storage.sql import Sql
 
-_ELSEWHERE = "other places, retention policies and questions whose time is over: the worker sees to those"
+_ELSEWHERE = (
+    "other places, retention policies and questions whose time is over: the worker sees to those,"
+    " or a person by m3 memory maintenance --everywhere"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,24 @@ def set_retention(ctx: Context, policy: Policy) -> RetentionResult:
         status = "unchanged"
         if policy != before:
             status = "set" if policy.max_memories or policy.ttl_days else "removed"
-            told = f"retention of {policy.agent_id}: {policy.max_memories} memories, {policy.ttl_days} days"
-            event = operation(ctx, writer).record("grant", "", 0, reason=told)
+            event = operation(ctx, writer).record("grant", "", 0, reason=_told(policy))
             queries.put_policy(writer, policy, event)
-        return RetentionResult(*policy, status, queries.count(writer, queries.beyond(writer, policy)))
+        would_close = queries.count(writer, queries.beyond(writer, policy))
+    return RetentionResult(*policy, status, would_close, _doubts(ctx, policy))
+
+
+def _told(policy: Policy) -> str:
+    """The policy in words, as its event and the notice of that say it."""
+    number, age = counted(policy.max_memories, "memory"), counted(policy.ttl_days, "day")
+    limits = {f"at most {number}": policy.max_memories, f"for {age}": policy.ttl_days}
+    told = [words for words, limit in limits.items() if limit]
+    return f"retention of {policy.agent_id}: {', '.join(told) or 'no limit any more'}"
+
+
+def _doubts(ctx: Context, policy: Policy) -> list[str]:
+    """What a person may not have meant: an agent that nobody has seen."""
+    try:
+        registry.get(ctx, policy.agent_id)
+    except NotFound:
+        return [f"no agent {policy.agent_id} has been seen yet: agent_list names those that were"]
+    return []

@@ -33,13 +33,19 @@ def memory_maintenance(
             "a person's: remove for good what was deleted or expired so long ago", minimum=0, maximum=100_000
         ),
     ] = 0,
+    everywhere: Annotated[
+        Switch, Param("a person's: all places, retention and lapsed questions too")
+    ] = False,
 ) -> model.MaintenanceResult:
     """Close what has expired, and clear up behind it. Nothing is lost by it, or waits for it.
 
-    Servers do this by themselves every hour. Retention is applied for an operator and by the worker.
+    Servers do this by themselves every hour, everywhere.
     """
-    if purge_closed_days and not ctx.caller.is_operator:
-        raise NeedsOperator("only a person removes memories for good", "leave purge_closed_days out")
+    if (purge_closed_days or everywhere) and not ctx.caller.is_operator:
+        raise NeedsOperator(
+            "only a person tidies everywhere, or removes memories for good",
+            "leave everywhere and purge_closed_days out",
+        )
     request = model.MaintenanceRequest(
         purge_expired,
         prune_orphan_embeddings,
@@ -60,18 +66,22 @@ def memory_maintenance(
 def memory_set_retention(
     ctx: Context,
     agent_id: Annotated[Label, Param("whose memories")],
-    max_memories: Annotated[int, Param("keep at most so many; 0: no limit", minimum=0)] = 1000,
+    max_memories: Annotated[
+        int | None, Param("keep at most so many; 0: no limit, as beside ttl_days; else 1000", minimum=0)
+    ] = None,
     ttl_days: Annotated[
         int, Param("keep for so many days after the last change; 0: no limit", minimum=0, maximum=100_000)
     ] = 0,
     auto_archive: Annotated[int, Compat("has no effect: what is closed can always be restored")] = 1,
 ) -> model.RetentionResult:
-    """Limit what is kept of one agent's memories. Maintenance closes the least important beyond it.
+    """Limit what is kept of one agent's memories, in all projects. Maintenance closes the least important.
 
     Pinned and verified memories stay; what was closed comes back by memory_restore.
     """
     if not agent_name(agent_id):
         raise InvalidArgument("agent_id names no agent", "give the agent's name, as agent_list shows it")
+    if max_memories is None:
+        max_memories = 0 if ttl_days else 1000
     return maintenance.set_retention(ctx, model.Policy(agent_name(agent_id), max_memories, ttl_days))
 
 
@@ -152,7 +162,7 @@ def curate_memory_apply(
 ) -> model.CurationResult:
     """Carry out many changes as one operation, which one memory_undo takes back.
 
-    What a person verified or pinned, more than 20 deletions without the grant curate, and every delete_hard
+    What a person verified or pinned, more than 20 endings without the grant curate, and every delete_hard
     waits for a person instead. `expects` refuses the plan where a memory changed since it was made.
     """
     return curation.curate(ctx, curation.read_plan(plan), dry_run=dry_run)

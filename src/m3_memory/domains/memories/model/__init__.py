@@ -242,6 +242,8 @@ class WriteResult:
                 return f"Duplicate of: {self.id}"
             case WriteStatus.SUPERSEDING:
                 return f"Superseded {', '.join(self.superseded)} -> Created: {self.id}"
+            case WriteStatus.CANDIDATE:
+                return f"Waits as a candidate: {self.id}"
             case _:
                 return f"Created: {self.id}"
 

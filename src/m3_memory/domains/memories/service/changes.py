@@ -27,7 +27,7 @@ from m3_memory.domains.memories.service.neighbours import Finding, Proposal, nei
 from m3_memory.domains.memories.service.operations import Operation, operation
 from m3_memory.domains.memories.service.outcomes import Outcome, Replaced, perform_all, remarks
 from m3_memory.domains.memories.service.proposing import propose_all
-from m3_memory.domains.memories.service.succession import refuse_superseded_memory
+from m3_memory.domains.memories.service.succession import refuse_superseded_memory, told_of_ended
 from m3_memory.domains.memories.service.targets import Target, targets
 from m3_memory.domains.memories.service.versions import (
     Saying,
@@ -133,9 +133,13 @@ def delete_all(
         current = [of for of in found if isinstance(of, Target)]
         kept = [of for of in current if of.is_kept_from(op.caller)]
         delete_in(op, [of for of in current if not of.is_kept_from(op.caller)])
+        beliefs = [of.belief for of in current]
+        told = told_of_ended(writer, op.caller, [belief.memory_id for belief in beliefs])
         done = {
-            of.belief.memory_id: ChangeResult(of.belief.memory_id, "deleted", of.belief.version)
-            for of in current
+            belief.memory_id: ChangeResult(
+                belief.memory_id, "deleted", belief.version, warnings=told.get(belief.memory_id, [])
+            )
+            for belief in beliefs
         }
         done |= zip([of.belief.memory_id for of in kept], propose_all(op, kept), strict=True)
     return [of if isinstance(of, M3Error) else done[of.belief.memory_id] for of in found]

@@ -56,6 +56,11 @@ def explained(reader: Reader, memory_ids: Sequence[str]) -> dict[str, Confidence
     }
 
 
+def disputes(reader: Reader, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+    """For each of these memories that is in an open conflict: the other sides."""
+    return queries.open_conflicts(reader, memory_ids)
+
+
 def marks_of(reader: Reader, memory_ids: Sequence[str]) -> dict[str, Marks]:
     """What is said of each memory today besides what it says; three questions for all."""
     others, known = queries.open_conflicts(reader, memory_ids), explained(reader, memory_ids)

@@ -36,22 +36,23 @@ _FLOOR = 0.40
 _COMPARED = ("candidate", *ADMITTED)
 _REJECTED = ("rejected",)
 
-_Asked: TypeAlias = "tuple[Fingerprint, tuple[str, ...], str, str, tuple[str, ...]]"
-"""Space, types (all where none is named), variant, the moment of the world ("" is now), trust states."""
+_Asked: TypeAlias = "tuple[Fingerprint, Filter]"
 
 
 def near_all(reader: Reader, caller: Caller, drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts with what is near them in every audience the caller holds, and what is rejected of any type.
 
-    Looked at is what holds now, and what holds when the draft begins; by all of a draft's vectors.
+    Looked at is what holds from the earliest of their beginnings on, what holds now, and what holds when the
+    draft begins; by all of a draft's vectors.
     """
     asked = defaultdict[_Asked, list[int]](list)
     wanted = {place for place, draft in enumerate(drafts) if draft.vectors.space and draft.vectors.vectors}
     if not wanted:
         return [*drafts]
     seen, has_rejected = queries.progress(reader), queries.has_rejected(reader)
+    since = min([reader.now, *filter(None, (drafts[place].valid_from for place in wanted))])
     for place in sorted(wanted):
-        for of in _asked_of(drafts[place], has_rejected):
+        for of in _asked_of(drafts[place], reader.now, since, has_rejected):
             asked[of].append(place)
     found = defaultdict[int, dict[int, None]](dict)
     for of, places in asked.items():
@@ -63,26 +64,29 @@ def near_all(reader: Reader, caller: Caller, drafts: Sequence[Draft]) -> list[Dr
     ]
 
 
-def _asked_of(draft: Draft, has_rejected: bool) -> Iterator[_Asked]:
-    space, variant = draft.vectors.space, draft.variant
+def _asked_of(draft: Draft, now: str, since: str, has_rejected: bool) -> Iterator[_Asked]:
+    space, said = (
+        draft.vectors.space,
+        Filter(variant=draft.variant, trust_states=_COMPARED, types=_STATEMENTS),
+    )
     if space is None:
         return
-    for moment in {"", draft.valid_from}:
-        if draft.type not in EXEMPT_TYPES:
-            yield space, _STATEMENTS, variant, moment, _COMPARED
-        if has_rejected:
-            yield space, (), variant, moment, _REJECTED
+    if draft.type not in EXEMPT_TYPES:
+        yield space, replace(said, whenever=True, valid_since=since)
+        moments = [draft.valid_from, ""] if since < now else [draft.valid_from]
+        yield from ((space, replace(said, as_of=moment)) for moment in moments if moment or since < now)
+    if has_rejected:
+        yield space, replace(said, trust_states=_REJECTED, types=(), whenever=True)
 
 
 def _nearest(
     reader: Reader, caller: Caller, of: _Asked, given: Sequence[tuple[int, Sequence[bytes]]]
 ) -> Iterator[tuple[int, int]]:
     """The items near each of these, by its vectors: (its number, item), nearest first."""
-    fingerprint, types, variant, moment, states = of
+    fingerprint, narrowed = of
     space = embeddings.space_of(reader, fingerprint)
     if space is None:
         return
-    narrowed = Filter(moment, trust_states=states, types=types, variant=variant)
     view = View(caller.as_operator(), narrowed, reader.now)
     windows = [(place, vector) for place, vectors in given for vector in vectors]
     for start in range(0, len(windows), NEIGHBOURS_AT_ONCE):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 MOST_ASKED = 3
 """Of what one statement may contradict so many are put to a person: a numbered series is no dispute."""
+
+QUOTED_CHARACTERS = 200
+"""How much of a memory's text stands in a remark; memory_get has the rest."""
 
 _VAGUE = frozenset({"may_have_changed", "other_event"})
 
@@ -60,12 +64,18 @@ class Outcome:
         return bool(self.replaced) and self.replaced.old.belief.memory_id == memory_id
 
     @property
+    def endings(self) -> list[Conflict]:
+        """The memories that end by it; the one it was asked to replace first."""
+        ends = _named(self.finding.ends)
+        if self.replaced and not self.waits:
+            old = self.replaced.old.version
+            ends.insert(0, Conflict(old.memory_id, shown_text(old.content), ASKED.reason))
+        return ends
+
+    @property
     def ended(self) -> list[str]:
         """The ids of the memories that end by it."""
-        ends = [old.statement.memory_id for old, _ in self.finding.ends]
-        if self.replaced and not self.waits:
-            ends.insert(0, self.replaced.old.belief.memory_id)
-        return ends
+        return [old.id for old in self.endings]
 
     @property
     def disputes(self) -> Sequence[Found]:
@@ -75,10 +85,13 @@ class Outcome:
     @property
     def conflicts(self) -> list[Conflict]:
         """The memories it may contradict, as far as a person is asked about them."""
-        return [
-            Conflict(old.statement.memory_id, shown_text(old.statement.content), why.reason)
-            for old, why in (*self.finding.protected, *self.disputes)
-        ]
+        return _named([*self.finding.protected, *self.disputes])
+
+
+def _named(found: Iterable[Found]) -> list[Conflict]:
+    """What each of them says, and why it is named."""
+    said = [(old.statement, why.reason) for old, why in found]
+    return [Conflict(old.memory_id, shown_text(old.content), reason) for old, reason in said]
 
 
 def perform_all(op: Operation, outcomes: Sequence[Outcome]) -> list[list[str]]:
@@ -139,6 +152,13 @@ def result_of(op: Operation, outcome: Outcome, review_ids: Sequence[str]) -> Wri
     )
 
 
+def quoted(content: str, characters: int = QUOTED_CHARACTERS) -> str:
+    """The first words of a memory in a sentence: one line between quotation marks, whatever it says."""
+    line = " ".join(content.split())
+    cut = f"{line[:characters]}…" if len(line) > characters else line
+    return json.dumps(cut, ensure_ascii=False)
+
+
 def out_of_sight(valid_from: str, valid_to: str, now: str) -> tuple[str, ...]:
     """What to say of a memory that a default read does not show now."""
     if valid_to <= now:
@@ -151,14 +171,16 @@ def out_of_sight(valid_from: str, valid_to: str, now: str) -> tuple[str, ...]:
 def remarks(outcome: Outcome) -> Iterable[str]:
     """What there is to say of what a statement did to others, or they to it."""
     finding, replaced = outcome.finding, outcome.replaced
-    for old, why in finding.ends:
+    at = outcome.proposal.valid_from
+    verb = f"ends at {at}" if at > outcome.proposal.now else "ended"
+    for old in outcome.endings:
         yield (
-            f"memory {old.statement.memory_id} said otherwise ({why.reason}) and ended;"
-            " memory_unsupersede gives it its place back"
+            f"memory {old.id} {verb} ({old.reason}); it said {quoted(old.content)};"
+            f" memory_unsupersede {old.id} gives it its place back"
         )
     if replaced and not outcome.waits:
         start = replaced.old.belief.valid_from
-        if outcome.proposal.valid_from <= start:
+        if at <= start:
             yield f"the old memory began only at {start}: it holds at no time now; known_at finds it"
     if finding.before:
         said = finding.before.statement

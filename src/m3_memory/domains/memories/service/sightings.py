@@ -22,7 +22,7 @@ UNSAID_IMPORTANCE = 0.5
 
 _UPDATE = "memory_update changes it"
 _REMEDIES = {
-    "wording": "only its form does, not what it says",
+    "wording": "both say the same",
     "valid_from": "delete the memory and write it anew with the earlier start",
     "source": "it tells who said it first",
     "model_id": "it tells who said it first",

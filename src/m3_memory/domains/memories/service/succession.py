@@ -9,7 +9,7 @@ from m3_memory.errors import NotCurrent
 from m3_memory.storage.predicates import Filter, View, view_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from m3_memory.domains.memories.model import Belief
     from m3_memory.kernel.caller import Caller
@@ -55,6 +55,20 @@ def rivals(reader: Reader, caller: Caller, memory_id: str) -> list[str]:
         for rival in current_successors(reader, caller, old)
     )
     return sorted(set(found) - {memory_id})
+
+
+def told_of_ended(reader: Reader, caller: Caller, memory_ids: Collection[str]) -> dict[str, list[str]]:
+    """By memory that is deleted, what to say of those whose place it took: of what the caller holds."""
+    now, held = view_of(reader, caller, Filter()), View(caller, Filter(), reader.now)
+    found: dict[str, list[str]] = {}
+    for edge in queries.open_edges_from(reader, memory_ids, "supersedes"):
+        old = edge.to_id
+        if queries.newest_belief(reader, held, old) and not queries.visible_belief(reader, now, old):
+            found.setdefault(edge.from_id, []).append(
+                f"memory {old}, whose place it had taken, stays ended; memory_restore {edge.from_id}"
+                f" and then memory_unsupersede {old} give that its place back"
+            )
+    return found
 
 
 def every_successor(reader: Reader, memory_id: str) -> Iterator[str]:

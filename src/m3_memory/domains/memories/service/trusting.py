@@ -174,7 +174,7 @@ def _refuse_returning(op: Operation, changed: Sequence[Judgement]) -> None:
     reader = op.writer
     coming = [replace(of.belief, trust_state=state) for of, state in changed if state != REJECTED]
     ids = {belief.memory_id for belief in coming}
-    for belief, other in repetitions(reader, coming, ids):
+    for belief, other in repetitions(reader, op.caller, coming, ids):
         raise DuplicateValue(
             f"memory {other} says what {belief.memory_id} says", "delete or reject one of the two"
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import ChangeResult, Edge, State
 from m3_memory.domains.memories.service.operations import operation
+from m3_memory.domains.memories.service.outcomes import quoted
 from m3_memory.domains.memories.service.standing import state_now
 from m3_memory.domains.memories.service.targets import not_found
 from m3_memory.domains.memories.service.tombstones import record_attempts, writing
@@ -104,21 +105,20 @@ class UndoResult:
 def undo(ctx: Context, request: UndoRequest) -> UndoResult:
     """Takes back one change whole, or all that can be of an agent's acts, in one transaction.
 
-    A preview says the same and changes nothing. Raises NotFound for what lies in no audience the caller
-    holds; for a single event, operation or memory also UndoBlocked, DuplicateValue and NeedsOperator, naming
-    what is in the way: of a range those changes are kept, and named, and the rest goes on.
+    A preview says and raises the same, and changes nothing. Raises NotFound for what lies in no audience the
+    caller holds; for a single event, operation or memory also UndoBlocked, DuplicateValue and NeedsOperator,
+    naming what is in the way: of a range those changes are kept, and named, and the rest goes on.
     """
     _check(request)
     if request.preview:
         with ctx.read() as reader:
-            return _told(reader, _planned(ctx, reader, request), "preview")
+            planned = _possible(ctx, reader, request)
+            return _told(reader, planned, "preview" if _does_anything(ctx, planned) else "nothing")
     with writing(ctx) as writer:
-        planned = _planned(ctx, writer, request)
-        if not request.agent_id:
-            _refuse_blocked(planned)
+        planned = _possible(ctx, writer, request)
         op = operation(ctx, writer)
         record_attempts(op, [_buried(kept) for kept in planned.kept if kept.why == Why.TOMBSTONED])
-        if not planned.turns and not decisions_in(planned.left, ctx.caller):
+        if not _does_anything(ctx, planned):
             return _told(writer, planned, "nothing")
         answer = _told(writer, planned, "undone", op.operation_id)
         return replace(answer, warnings=[*answer.warnings, *perform(op, planned)])
@@ -167,8 +167,14 @@ def _brought_back(
         (act,) = queries.acts(writer, [event])
         planned = _plan_for(ctx, writer, queries.acts_of_operation(writer, act.operation_id), event)
         _refuse_blocked(planned)
-        warnings = perform(operation(ctx, writer), planned)
-        return ChangeResult(memory_id, "restored", newest.version, warnings=warnings)
+        others = [_undone(writer, turn) for turn in planned.turns if turn.memory_id != memory_id]
+        told = [
+            f"memory {other.id} was {other.effect} with it; it says {quoted(other.text)}"
+            for other in others
+            if other.effect != "unchanged"
+        ]
+        told += perform(operation(ctx, writer), planned)
+        return ChangeResult(memory_id, "restored", newest.version, warnings=told)
 
 
 def _newest(ctx: Context, reader: Reader, memory_id: str) -> Belief:
@@ -194,6 +200,18 @@ def _check(request: UndoRequest) -> None:
         raise InvalidArgument(
             "since and until belong to an agent's acts", "give agent too, or leave them out"
         )
+
+
+def _possible(ctx: Context, reader: Reader, request: UndoRequest) -> Plan:
+    """The plan; a single change of which a part can't be undone is refused."""
+    planned = _planned(ctx, reader, request)
+    if not request.agent_id:
+        _refuse_blocked(planned)
+    return planned
+
+
+def _does_anything(ctx: Context, planned: Plan) -> bool:
+    return bool(planned.turns or decisions_in(planned.left, ctx.caller))
 
 
 def _planned(ctx: Context, reader: Reader, request: UndoRequest) -> Plan:

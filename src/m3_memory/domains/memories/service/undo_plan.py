@@ -312,7 +312,7 @@ class _Planning:
         """Keeps what would say again what another memory says by now."""
         again, changed = set[Thing](), self._changed()
         beliefs = [row for thing in changed if isinstance(row := self._stages[thing].row, Belief)]
-        for belief, of in repetitions(self._reader, beliefs, changed):
+        for belief, of in repetitions(self._reader, self._caller, beliefs, changed):
             again |= self._keep_all(belief.memory_id, Why.DUPLICATE, of=of)
         return again or self._without_tombstoned(beliefs)
 

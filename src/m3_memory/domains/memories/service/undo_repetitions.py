@@ -8,37 +8,41 @@ from typing import TYPE_CHECKING
 
 from m3_memory.domains.memories import queries
 from m3_memory.domains.memories.model import Standing
+from m3_memory.domains.memories.service.tombstones import one_place
 from m3_memory.kernel.contradiction import EXEMPT_TYPES, Statement, decide
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from m3_memory.domains.memories.model import Belief
+    from m3_memory.kernel.caller import Caller
     from m3_memory.storage.database import Reader
 
 
 def repetitions(
-    reader: Reader, reopened: Iterable[Belief], changing: Container[object]
+    reader: Reader, caller: Caller, reopened: Iterable[Belief], changing: Container[object]
 ) -> Iterator[tuple[Belief, str]]:
     """Those of the beliefs that come back which another memory repeats by then, with its id.
 
-    `changing` are the memories that the undo does not leave as they are. Two that once stood side by side may
-    do so again.
+    It may do so under another name of the project. `changing` are the memories that the undo does not leave
+    as they are. Two that once stood side by side may do so again.
     """
     beliefs = sorted((b for b in reopened if b.type not in EXEMPT_TYPES), key=lambda belief: belief.belief)
     hashes = queries.normal_hashes(reader, [belief.item for belief in beliefs])
     alike = defaultdict[object, list[Standing]](list)
-    audiences = sorted({belief.audience for belief in beliefs})
+    places = one_place(reader, caller, {belief.audience for belief in beliefs})
+    audiences = sorted(frozenset[int]().union(*places.values()))
     for part in queries.in_parts(sorted(set(hashes.values()))):
         for other in queries.standing_with(reader, audiences, part):
             if other.statement.memory_id not in changing:
-                alike[_place(other)].append(other)
+                alike[_said(other)].append(other)
     for belief in beliefs:
         coming = _standing(belief, hashes[belief.item])
-        if repeated := _repeated(reader, coming, alike[_place(coming)]):
+        together = [other for other in alike[_said(coming)] if other.audience in places[belief.audience]]
+        if repeated := _repeated(reader, coming, together):
             yield belief, repeated
         else:
-            alike[_place(coming)].append(coming)
+            alike[_said(coming)].append(coming)
 
 
 def _repeated(reader: Reader, coming: Standing, alike: Iterable[Standing]) -> str:
@@ -79,6 +83,6 @@ def _standing(belief: Belief, normal_hash: str) -> Standing:
     return Standing(belief.audience, belief.variant, belief.trust_state, statement)
 
 
-def _place(standing: Standing) -> tuple[int, str, str, str]:
+def _said(standing: Standing) -> tuple[str, str, str]:
     said = standing.statement
-    return standing.audience, standing.variant, said.type, said.normal_hash
+    return standing.variant, said.type, said.normal_hash

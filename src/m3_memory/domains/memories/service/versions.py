@@ -90,21 +90,24 @@ def replace_vectors(op: Operation, item: int, vectors: Vectors) -> None:
         _store_vectors(op, [(item, vectors)])
         queries.note_change(op.writer, item, "vector")
     else:
-        payload = {"item": item, "anew": True}
-        queue.enqueue(op.writer, queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}:anew", payload, op.caller.user_id))
+        queue.enqueue(op.writer, embed_job(op, item, anew=True))
 
 
 def inherit_vectors(op: Operation, from_item: int, to_item: int) -> None:
-    """Gives a version the vectors of one whose text is the same, and a job for those still to come."""
+    """Gives a version the vectors of one whose text is the same, and the jobs that are still to bring any."""
     embeddings.copy_vectors(op.writer, from_item, to_item)
     queries.note_change(op.writer, to_item, "vector")
-    if queue.is_queued(op.writer, embed_job(op, from_item).key):
-        queue.enqueue(op.writer, embed_job(op, to_item))
+    for anew in (False, True):
+        if queue.is_queued(op.writer, embed_job(op, from_item, anew=anew).key):
+            queue.enqueue(op.writer, embed_job(op, to_item, anew=anew))
 
 
-def embed_job(op: Operation, item: int) -> queue.Job:
-    """The job that brings the vectors of a version."""
-    return queue.Job(EMBED_JOB, f"{EMBED_JOB}:{item}", {"item": item}, op.caller.user_id)
+def embed_job(op: Operation, item: int, *, anew: bool = False) -> queue.Job:
+    """The job that brings the vectors a version lacks, or all of them anew."""
+    key, payload = f"{EMBED_JOB}:{item}", {"item": item}
+    if anew:
+        key, payload = f"{key}:anew", {**payload, "anew": True}
+    return queue.Job(EMBED_JOB, key, payload, op.caller.user_id)
 
 
 def _store(op: Operation, sayings: Sequence[Saying]) -> list[int]:

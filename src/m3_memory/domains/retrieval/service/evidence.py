@@ -169,7 +169,7 @@ def weighed(gathered: Gathered, bm25: Bm25, question: Question) -> list[Evidence
         beside = gathered.beside.get(item)
         stands_alone = not each.conversation_id or beside == ()
         around = Around(each.conversation_id, tuple(beside or ()), stands_alone)
-        evidence.append(Evidence(item, parts, around, text.held, cosine))
+        evidence.append(Evidence(item, parts, each.memory_id, each.valid_from, around, text.held, cosine))
     return evidence
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from m3_memory.catalog.answers import fitting
+from m3_memory.domains.memories.service.confidence import disputes
 from m3_memory.domains.retrieval import queries
 from m3_memory.domains.retrieval.model import (
+    NEAREST,
     Evidence,
     Hit,
     ListRequest,
@@ -35,17 +37,20 @@ from m3_memory.domains.retrieval.service.evidence import (
 )
 from m3_memory.domains.retrieval.service.marks import marked_rows
 from m3_memory.errors import M3Error, NoStore, Unavailable
-from m3_memory.kernel.fusion import USUAL_IMPORTANCE, calibrated, preferred
+from m3_memory.kernel.fusion import calibrated, preferred
 from m3_memory.kernel.ranking import best_first
 from m3_memory.storage.candidates import Worded, worded
 from m3_memory.storage.predicates import View, view_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from m3_memory.context import Context
     from m3_memory.domains.retrieval.model import Gathered, Row, SearchRequest
     from m3_memory.storage.database import Reader
+
+Key: TypeAlias = tuple[int, int]
+"""A store by its place, and an item of it, negative: the newest first."""
 
 Told = TypeVar("Told")
 
@@ -186,16 +191,41 @@ def _scored_by_importance(
     ]
 
     def counted(each: Found) -> Found:
-        there = looked[each.place].ctx
         of = counts[each.place].get(each.evidence.item)
-        half_life = there.settings.importance_half_life_days
-        importance = of.effective(looked[each.place].reader.now, half_life) if of else USUAL_IMPORTANCE
+        if of is None:
+            return Found(each.place, each.evidence, calibrated(each.score))
+        there = looked[each.place]
+        importance = of.effective(there.reader.now, there.ctx.settings.importance_half_life_days)
         score = calibrated(preferred(each.score, importance))
         return Found(each.place, replace(each.evidence, importance=importance), score)
 
     by_key = {(each.place, -each.evidence.item): counted(each) for each in found}
+    for place, there in enumerate(looked):
+        of_store = [key for key in by_key if key[0] == place]
+        by_key |= _newer_of_disputes(there.reader, {key: by_key[key] for key in of_store[:NEAREST]})
     ordered = best_first((key, each.score) for key, each in by_key.items())
     return [by_key[key] for key, _ in ordered]
+
+
+_BEFORE = 1e-9
+
+
+def _newer_of_disputes(reader: Reader, found: Mapping[Key, Found]) -> dict[Key, Found]:
+    """What said the newer of two things that contradict each other, and nobody decided, is worth as much as
+    the older: so it stands before it.
+    """
+    places = {each.evidence.memory_id: key for key, each in found.items()}
+    lifted = dict[Key, Found]()
+    for memory_id, others in disputes(reader, list(places)).items():
+        newer = found[places[memory_id]]
+        for older in (found[places[other]] for other in others if other in places):
+            if _began(older) < _began(newer) and older.score > newer.score:
+                newer = lifted[places[memory_id]] = replace(newer, score=older.score + _BEFORE)
+    return lifted
+
+
+def _began(found: Found) -> tuple[str, int]:
+    return found.evidence.valid_from, found.evidence.item
 
 
 def left_out(found: Sequence[object], shown: Sequence[object]) -> list[str]:
