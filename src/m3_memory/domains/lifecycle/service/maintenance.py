@@ -121,6 +121,7 @@ def set_retention(ctx: Context, policy: Policy) -> RetentionResult:
 
     Nothing is closed here: maintenance does, and every memory it closes can be brought back.
     """
+    doubts = _doubts(ctx, policy)
     with ctx.write() as writer:
         known = {each.agent_id: each for each in queries.policies(writer)}
         before = known.get(policy.agent_id, Policy(policy.agent_id, 0, 0))
@@ -130,7 +131,7 @@ def set_retention(ctx: Context, policy: Policy) -> RetentionResult:
             event = operation(ctx, writer).record("grant", "", 0, reason=_told(policy))
             queries.put_policy(writer, policy, event)
         would_close = queries.count(writer, queries.beyond(writer, policy))
-    return RetentionResult(*policy, status, would_close, _doubts(ctx, policy))
+    return RetentionResult(*policy, status, would_close, doubts)
 
 
 def _told(policy: Policy) -> str:
