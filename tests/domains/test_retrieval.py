@@ -330,3 +330,18 @@ def test_of_two_that_stand_beside_each_other_the_better_stands_first(
     clock.advance(60)
     _write(off, "The gateway listens on port 9090.")
     assert _found(off, "The gateway listens on port 8080.")[0] == old
+
+
+# What stands around a turn
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "vector"])
+def test_a_turn_is_shown_for_its_neighbour_and_not_for_standing_in_a_conversation(
+    minded: Agent, mode: str
+) -> None:
+    turns = [
+        _write(minded, said, type="conversation", conversation_id="talk")
+        for said in ("alpha beta gamma", "delta epsilon", "zeta eta", "theta iota")
+    ]
+    assert set(_found(minded, "alpha beta gamma", search_mode=mode)) == set(turns[:2])
+    assert _found(minded, "omega psi", search_mode=mode) == []

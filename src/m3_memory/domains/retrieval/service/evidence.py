@@ -200,7 +200,7 @@ _WITHOUT: Mapping[SearchMode, frozenset[str]] = {
 
 
 def worths(evidence: Sequence[Evidence], mode: SearchMode) -> dict[int, float]:
-    """What each of a store's hits is worth in this mode where it stands, by its item."""
+    """What each of a store's hits, and of what stands beside one, is worth in this mode, by its item."""
     silent = _WITHOUT[mode]
     by_item = {each.item: each for each in evidence}
     by_itself = {
@@ -208,7 +208,9 @@ def worths(evidence: Sequence[Evidence], mode: SearchMode) -> dict[int, float]:
         for item, each in by_item.items()
     }
     worth = with_neighbours(by_itself, {item: each.around for item, each in by_item.items()})
-    return {item: worth[item] for item, each in by_item.items() if is_hit(each, mode) or each.around.beside}
+    hits = {item for item, each in by_item.items() if is_hit(each, mode)}
+    beside = {item for item, each in by_item.items() if not hits.isdisjoint(each.around.beside)}
+    return {item: worth[item] for item in by_item if item in hits | beside}
 
 
 def why(found: Evidence) -> str:
